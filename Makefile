@@ -1,0 +1,151 @@
+# bloomport: every build, test and try-out starts here. `make help` lists the targets.
+#
+#   FLAVOUR       release (default) or asan; objects live in build/<flavour>/ and never mix
+#   CI            if set, warnings are errors
+#   T             one test file: make test-server T=test_insert
+#   (pytest reads PYTEST_ADDOPTS by itself: PYTEST_ADDOPTS='-k some_name' make test-server)
+
+CC      ?= cc
+CFLAGS  ?= -O2 -g
+LDFLAGS ?=
+# Debian's own interpreter: python3-pytest and python3-redis install for that one, and another
+# python3 may come first in PATH.
+PYTHON       ?= /usr/bin/python3
+REDIS_SERVER ?= redis-server
+CLANG_FORMAT ?= clang-format
+PORT         ?= 6379
+ARGS         ?=
+T            ?=
+FLAVOUR      ?= release
+
+# Where redismodule.h is: named by the user, else installed, else fetched by `make deps`.
+REDISMODULE_DIR ?= $(patsubst %/,%,$(dir $(firstword $(wildcard \
+    /usr/local/include/redismodule.h /usr/include/redismodule.h) build/include/redismodule.h)))
+
+OBJ = build/$(FLAVOUR)
+BASE_CFLAGS = -std=c11 -I. -fPIC -fvisibility=hidden -MMD -MP \
+              -ffp-contract=off -Wall -Wextra -Wshadow -Wconversion -Wvla $(if $(CI),-Werror)
+
+ifeq ($(FLAVOUR),asan)
+SO = $(OBJ)/bloomport.so
+SANITIZE = -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
+# The stock server knows nothing of the sanitizer, so its runtime must be in the process before the
+# module is loaded: the tests put BLOOMPORT_PRELOAD into LD_PRELOAD of the servers they start. There
+# it also replaces the server's allocator, which Debian links dynamically, so RedisModule_Alloc is
+# checked too. AddressSanitizer and leak reports go to files, which run_tests.py looks for; UBSan's
+# go to stderr and end the process. Too large an allocation gives NULL, as without the sanitizer.
+TEST_ENV = BLOOMPORT_PRELOAD='$(shell $(CC) -print-file-name=libasan.so)' \
+           ASAN_OPTIONS='log_path=$(abspath $(OBJ))/report:allocator_may_return_null=1' \
+           UBSAN_OPTIONS=print_stacktrace=1
+else
+SO = build/bloomport.so
+SANITIZE =
+TEST_ENV =
+endif
+
+# Sources by wildcard, so that no file can be forgotten.
+PURE_OBJ  = $(patsubst %.c,$(OBJ)/%.o,$(wildcard module/core/*.c rdb/*.c))
+GLUE_OBJ  = $(patsubst %.c,$(OBJ)/%.o,$(wildcard module/*.c))
+UNIT      = $(patsubst %.c,$(OBJ)/%,$(wildcard tests/unit/test_*.c))
+STUDY     = $(patsubst %.c,$(OBJ)/%,$(wildcard tests/bench/study_*.c))
+
+# run, test and asan install what is missing before anything is compiled; plain `make` never does.
+DEPS = $(if $(filter test% asan study,$(MAKECMDGOALS)),deps,$(if $(filter run,$(MAKECMDGOALS)),deps-run))
+RUN_DEPS = CC='$(CC)' PYTHON='$(PYTHON)' REDIS_SERVER='$(REDIS_SERVER)' \
+           REDISMODULE_DIR='$(REDISMODULE_DIR)' sh tests/tools/deps.sh
+RUN_TESTS = $(TEST_ENV) BLOOMPORT_SO='$(abspath $(SO))' REDIS_SERVER='$(REDIS_SERVER)' \
+            $(PYTHON) tests/tools/run_tests.py --out $(OBJ)
+
+.PHONY: all run deps deps-run test test-unit test-server test-large asan study \
+        check-layers format clean help
+.DELETE_ON_ERROR:
+.SECONDARY:
+
+all: $(SO) ## build build/bloomport.so (the default)
+
+run: $(SO) | deps-run ## install what is missing, build, start a server with the module: PORT= ARGS=
+	@mkdir -p build/run
+	@echo "bloomport is starting on port $(PORT), data in build/run, Ctrl-C ends it. Type next, in another terminal:"
+	@echo "  redis-cli -p $(PORT) BF.RESERVE visitors 0.01 1000000"
+	@echo "  redis-cli -p $(PORT) BF.ADD visitors alice"
+	@echo "  redis-cli -p $(PORT) BF.EXISTS visitors alice"
+	@# loadmodule last: ARGS may hold module arguments, server options (--maxmemory 1gb), or both.
+	@exec $(REDIS_SERVER) --port $(PORT) --dir build/run --loadmodule $(abspath $(SO)) $(ARGS)
+
+deps: ## install what building and testing need (Debian), get redismodule.h; says what it does
+	@$(RUN_DEPS) test
+
+deps-run:
+	@$(RUN_DEPS) run
+
+test: $(SO) $(UNIT) | deps ## install what is missing, run every quick test; ends in "N passed, N failed"
+	@$(RUN_TESTS) --unit $(UNIT) --server tests/server
+
+test-unit: $(UNIT) | deps ## the pure code, no server needed: T=test_sizing for one program
+	@$(RUN_TESTS) --unit $(if $(T),$(filter %/$(T),$(UNIT)),$(UNIT))
+
+test-server: $(SO) | deps ## the module in a real server: T=test_insert for one file
+	@$(RUN_TESTS) --server tests/server$(if $(T),/$(T).py)
+
+test-large: $(SO) | deps ## slow tests and those that need gigabytes
+	@$(RUN_TESTS) --server tests/large$(if $(T),/$(T).py)
+
+# gcc: its sanitizer runtime is a shared library that can be preloaded as it stands.
+asan: ## `make test` under AddressSanitizer and UBSan; any report is a failure
+	@$(MAKE) --no-print-directory FLAVOUR=asan CC=gcc test
+
+study: $(STUDY) | deps ## build and run the sizing experiments of tests/bench/study_*.c
+	@set -e; for program in $(STUDY); do $$program; done
+
+# Only RedisModule_OnLoad may be exported: the server would replace any other function of ours by
+# its own of the same name. The sanitizers export symbols of their own.
+$(SO): $(GLUE_OBJ) $(PURE_OBJ)
+	$(CC) $(SANITIZE) $(LDFLAGS) -shared -o $@ $^ -lm
+ifneq ($(FLAVOUR),asan)
+	@exported=$$(nm -D --defined-only $@ | awk '{print $$3}'); \
+	test "$$exported" = RedisModule_OnLoad || \
+	    { echo "$@ must export RedisModule_OnLoad only, it exports:" $$exported >&2; exit 1; }
+endif
+
+# Two compile rules. PURE code is compiled without redismodule.h on the include path; so are the
+# programs that test it.
+PURE_PROGRAM_OBJ = $(addsuffix .o,$(UNIT) $(STUDY))
+$(PURE_OBJ) $(PURE_PROGRAM_OBJ): $(OBJ)/%.o: %.c Makefile | $(DEPS) check-layers
+	@mkdir -p $(@D)
+	$(CC) $(BASE_CFLAGS) $(CFLAGS) $(SANITIZE) -c -o $@ $<
+
+# GLUE code sees the server.
+$(GLUE_OBJ): $(OBJ)/%.o: %.c Makefile | $(REDISMODULE_DIR)/redismodule.h
+	@mkdir -p $(@D)
+	$(CC) $(BASE_CFLAGS) -isystem $(REDISMODULE_DIR) $(CFLAGS) $(SANITIZE) -c -o $@ $<
+
+$(UNIT): $(OBJ)/%: $(OBJ)/%.o $(PURE_OBJ)
+	$(CC) $(SANITIZE) $(LDFLAGS) -o $@ $^ -lcmocka -lm
+
+$(STUDY): $(OBJ)/%: $(OBJ)/%.o $(PURE_OBJ)
+	$(CC) $(SANITIZE) $(LDFLAGS) -o $@ $^ -lm
+
+$(REDISMODULE_DIR)/redismodule.h: | $(DEPS)
+	@test -f $@ || { echo "redismodule.h is not in $(REDISMODULE_DIR): run 'make deps' on Debian, or" \
+	    "set REDISMODULE_DIR to the directory that has it (src/ of a Redis 7 source tree)." >&2; exit 1; }
+
+# The allowed directions are core -> rdb -> module. The include path alone cannot see a glue header
+# that happens not to include redismodule.h, nor one reached by "../".
+INCLUDE = ^[[:space:]]*\#[[:space:]]*include[[:space:]]*[<"]
+GLUE_HEADER = .*redismodule\.h|.*\.\./|module/[^/]*$$
+check-layers:
+	@! grep -nE '$(INCLUDE)($(GLUE_HEADER)|rdb/)' $(wildcard module/core/*.[ch]) /dev/null || \
+	    { echo "module/core may include only module/core and the C library" >&2; exit 1; }
+	@! grep -nE '$(INCLUDE)($(GLUE_HEADER))' $(wildcard rdb/*.[ch]) /dev/null || \
+	    { echo "rdb may include only rdb, module/core and the C library" >&2; exit 1; }
+
+format: ## clang-format all C files
+	$(CLANG_FORMAT) -i $(wildcard module/*.[ch] module/core/*.[ch] rdb/*.[ch] tests/*/*.[ch])
+
+clean: ## remove what was built; keeps the fetched header and the data of `make run`
+	rm -rf build/release build/asan build/bloomport.so
+
+help: ## this list
+	@sed -nE 's/^([a-z-]+):.*## (.*)/\1|\2/p' Makefile | awk -F'|' '{printf "  make %-12s %s\n", $$1, $$2}'
+
+-include $(PURE_OBJ:.o=.d) $(GLUE_OBJ:.o=.d) $(PURE_PROGRAM_OBJ:.o=.d)

@@ -1,0 +1,245 @@
+/* Command words -> parameters. See args.h.
+ *
+ * BF.RESERVE and BF.INSERT know the same options but answer a bad value with different texts (as
+ * RedisBloom does), so the texts come in a table per command and one parser serves both. */
+
+#include "module/args.h"
+
+#include "module/config.h"
+#include "module/reply.h"
+
+#include <string.h>
+#include <strings.h>
+
+const char ARGS_WRONG_ARITY[] = "wrong arity";
+
+static const char *const LAYOUT_NAMES[LAYOUT_COUNT] = {"CLASSIC"};
+static const char *const SCHEME_NAMES[SCHEME_COUNT] = {"XXH64", "FNV1A"};
+
+const char *args_layout_name(enum layout layout) {
+    return LAYOUT_NAMES[layout];
+}
+
+const char *args_scheme_name(enum scheme scheme) {
+    return SCHEME_NAMES[scheme];
+}
+
+bool args_is_word(const RedisModuleString *arg, const char *word) {
+    size_t len;
+    const char *text = RedisModule_StringPtrLen(arg, &len);
+    return len == strlen(word) && strncasecmp(text, word, len) == 0;
+}
+
+enum option {
+    OPTION_CAPACITY,
+    OPTION_ERROR,
+    OPTION_BITSPERKEY,
+    OPTION_EXPANSION,
+    OPTION_NONSCALING,
+    OPTION_LAYOUT,
+    OPTION_HASH,
+    OPTION_NOCREATE,
+    OPTION_ITEMS,
+    OPTION_COUNT,
+};
+
+#define BIT(option) (1U << (option))
+
+static const struct {
+    const char *word;
+    bool has_value;
+} OPTIONS[OPTION_COUNT] = {
+    [OPTION_CAPACITY] = {"CAPACITY", true},
+    [OPTION_ERROR] = {"ERROR", true},
+    [OPTION_BITSPERKEY] = {"BITSPERKEY", true},
+    [OPTION_EXPANSION] = {"EXPANSION", true},
+    [OPTION_NONSCALING] = {"NONSCALING", false},
+    [OPTION_LAYOUT] = {"LAYOUT", true},
+    [OPTION_HASH] = {"HASH", true},
+    [OPTION_NOCREATE] = {"NOCREATE", false},
+    [OPTION_ITEMS] = {"ITEMS", false},
+};
+
+/* A command's options and what it says of a bad one. */
+struct dialect {
+    unsigned options; // BIT() of those it knows
+    const char *not_capacity, *capacity_range;
+    const char *not_error, *error_range;
+    const char *not_bits, *bits_range;
+    const char *not_expansion, *expansion_range;
+    const char *missing[OPTION_COUNT]; // of an option without its value
+};
+
+static const struct dialect RESERVE = {
+    .options =
+        BIT(OPTION_EXPANSION) | BIT(OPTION_NONSCALING) | BIT(OPTION_LAYOUT) | BIT(OPTION_HASH),
+    .not_capacity = ERR_BAD_CAPACITY,
+    .capacity_range = ERR_CAPACITY_RANGE,
+    .not_error = ERR_BAD_ERROR_RATE,
+    .error_range = ERR_ERROR_RATE_RANGE,
+    .not_bits = ERR_BAD_BITS,
+    .bits_range = ERR_BITS_RANGE,
+    .not_expansion = ERR_BAD_EXPANSION,
+    .expansion_range = ERR_EXPANSION_RANGE,
+    .missing = {[OPTION_EXPANSION] = ERR_NO_EXPANSION,
+                [OPTION_LAYOUT] = ERR_NO_LAYOUT,
+                [OPTION_HASH] = ERR_NO_HASH},
+};
+
+static const struct dialect INSERT = {
+    .options = BIT(OPTION_COUNT) - 1,
+    .not_capacity = ERR_INSERT_CAPACITY,
+    .capacity_range = ERR_INSERT_CAPACITY,
+    .not_error = ERR_INSERT_ERROR_RATE,
+    .error_range = ERR_INSERT_ERROR_RATE,
+    .not_bits = ERR_INSERT_BITS,
+    .bits_range = ERR_INSERT_BITS,
+    .not_expansion = ERR_INSERT_EXPANSION,
+    .expansion_range = ERR_INSERT_EXPANSION,
+    .missing = {[OPTION_CAPACITY] = ARGS_WRONG_ARITY,
+                [OPTION_ERROR] = ARGS_WRONG_ARITY,
+                [OPTION_BITSPERKEY] = ARGS_WRONG_ARITY,
+                [OPTION_EXPANSION] = ARGS_WRONG_ARITY,
+                [OPTION_LAYOUT] = ARGS_WRONG_ARITY,
+                [OPTION_HASH] = ARGS_WRONG_ARITY},
+};
+
+/* ---- One value ---------------------------------------------------------------------------- */
+
+static const char *parse_capacity(const struct dialect *d, const RedisModuleString *arg,
+                                  struct filter_params *out) {
+    long long n;
+    if (RedisModule_StringToLongLong(arg, &n) != REDISMODULE_OK) return d->not_capacity;
+    if (n < 1) return d->capacity_range;
+    out->capacity = (uint64_t)n;
+    return NULL;
+}
+
+static const char *parse_error(const struct dialect *d, const RedisModuleString *arg,
+                               struct filter_params *out) {
+    double p;
+    if (RedisModule_StringToDouble(arg, &p) != REDISMODULE_OK) return d->not_error;
+    if (!(p > 0 && p < 1)) return d->error_range;
+    out->error_rate = p;
+    out->bits_per_key = 0;
+    return NULL;
+}
+
+static const char *parse_bits(const struct dialect *d, const RedisModuleString *arg,
+                              struct filter_params *out) {
+    double bits;
+    if (RedisModule_StringToDouble(arg, &bits) != REDISMODULE_OK) return d->not_bits;
+    if (!(bits >= SIZING_MIN_BITS_PER_KEY && bits <= SIZING_MAX_BITS_PER_KEY)) {
+        return d->bits_range;
+    }
+    out->bits_per_key = bits;
+    return NULL;
+}
+
+static const char *parse_expansion(const struct dialect *d, const RedisModuleString *arg,
+                                   struct filter_params *out) {
+    long long n;
+    if (RedisModule_StringToLongLong(arg, &n) != REDISMODULE_OK) return d->not_expansion;
+    if (n < 0 || n > FILTER_MAX_EXPANSION) return d->expansion_range;
+    out->expansion = (uint32_t)n;
+    return NULL;
+}
+
+static const char *parse_layout(const RedisModuleString *arg, struct filter_params *out) {
+    for (int i = 0; i < LAYOUT_COUNT; i++) {
+        if (args_is_word(arg, LAYOUT_NAMES[i])) {
+            out->layout = (enum layout)i;
+            return NULL;
+        }
+    }
+    return args_is_word(arg, "BLOCKED") ? ERR_BLOCKED_YET : ERR_BAD_LAYOUT;
+}
+
+static const char *parse_hash(const RedisModuleString *arg, struct filter_params *out) {
+    for (int i = 0; i < SCHEME_COUNT; i++) {
+        if (args_is_word(arg, SCHEME_NAMES[i])) {
+            out->scheme = (enum scheme)i;
+            return NULL;
+        }
+    }
+    return ERR_BAD_HASH;
+}
+
+static const char *parse_value(const struct dialect *d, enum option option,
+                               const RedisModuleString *arg, struct filter_params *out) {
+    switch (option) {
+    case OPTION_CAPACITY: return parse_capacity(d, arg, out);
+    case OPTION_ERROR: return parse_error(d, arg, out);
+    case OPTION_BITSPERKEY: return parse_bits(d, arg, out);
+    case OPTION_EXPANSION: return parse_expansion(d, arg, out);
+    case OPTION_LAYOUT: return parse_layout(arg, out);
+    case OPTION_HASH: return parse_hash(arg, out);
+    default: return NULL; // a word without a value
+    }
+}
+
+/* ---- The options -------------------------------------------------------------------------- */
+
+static enum option find_option(const struct dialect *d, const RedisModuleString *arg) {
+    for (unsigned i = 0; i < OPTION_COUNT; i++) {
+        if ((d->options & BIT(i)) && args_is_word(arg, OPTIONS[i].word)) return (enum option)i;
+    }
+    return OPTION_COUNT;
+}
+
+/* Takes options from argv[*at] on, to the end or behind ITEMS; *seen gets the BIT() of each. */
+static const char *parse_options(const struct dialect *d, RedisModuleString **argv, int argc,
+                                 int *at, unsigned *seen, struct filter_params *out) {
+    while (*at < argc && !(*seen & BIT(OPTION_ITEMS))) {
+        enum option option = find_option(d, argv[(*at)++]);
+        if (option == OPTION_COUNT) return ERR_UNKNOWN_ARGUMENT;
+        if (*seen & BIT(option)) return ERR_REPEATED;
+        *seen |= BIT(option);
+        if (!OPTIONS[option].has_value) continue;
+        if (*at == argc) return d->missing[option];
+        const char *error = parse_value(d, option, argv[(*at)++], out);
+        if (error) return error;
+    }
+    return NULL;
+}
+
+const char *args_parse_reserve(RedisModuleString **argv, int argc, struct filter_params *out) {
+    struct filter_params params = config_default_params();
+    if (argc < 4) return ARGS_WRONG_ARITY;
+    bool by_bits = args_is_word(argv[2], "BITSPERKEY");
+    int at = by_bits ? 4 : 3; // the capacity
+    if (at == argc) return ARGS_WRONG_ARITY;
+    const char *error =
+        by_bits ? parse_bits(&RESERVE, argv[3], &params) : parse_error(&RESERVE, argv[2], &params);
+    if (!error) error = parse_capacity(&RESERVE, argv[at++], &params);
+    if (error) return error;
+
+    // NRedisStack sends the expansion as a bare integer behind the capacity.
+    unsigned seen = 0;
+    long long bare;
+    if (at < argc && RedisModule_StringToLongLong(argv[at], &bare) == REDISMODULE_OK) {
+        seen |= BIT(OPTION_EXPANSION);
+        error = parse_expansion(&RESERVE, argv[at++], &params);
+    }
+    if (!error) error = parse_options(&RESERVE, argv, argc, &at, &seen, &params);
+    if (error) return error;
+    if (seen & BIT(OPTION_NONSCALING)) {
+        if ((seen & BIT(OPTION_EXPANSION)) && params.expansion > 0) return ERR_NONSCALING_EXPANDS;
+        params.expansion = 0;
+    }
+    *out = params;
+    return NULL;
+}
+
+const char *args_parse_insert(RedisModuleString **argv, int argc, struct insert_args *out) {
+    struct filter_params params = config_default_params();
+    int at = 2;
+    unsigned seen = 0;
+    const char *error = parse_options(&INSERT, argv, argc, &at, &seen, &params);
+    if (error) return error;
+    if (!(seen & BIT(OPTION_ITEMS)) || at == argc) return ARGS_WRONG_ARITY;
+    if ((seen & BIT(OPTION_ERROR)) && (seen & BIT(OPTION_BITSPERKEY))) return ERR_INSERT_RATE_TWICE;
+    if (seen & BIT(OPTION_NONSCALING)) params.expansion = 0;
+    *out = (struct insert_args){params, (seen & BIT(OPTION_NOCREATE)) != 0, at};
+    return NULL;
+}

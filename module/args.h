@@ -1,0 +1,33 @@
+/* Command words -> parameters. No keys, no replies: a bad word gives back the text of its error. */
+
+#ifndef BLOOMPORT_ARGS_H
+#define BLOOMPORT_ARGS_H
+
+#include "module/core/filter.h"
+
+#include <redismodule.h>
+#include <stdbool.h>
+
+/* What the parsers give back instead of an error text when words are missing. */
+extern const char ARGS_WRONG_ARITY[];
+
+/* What BF.INSERT says besides the filter's parameters. */
+struct insert_args {
+    struct filter_params params;
+    bool nocreate;
+    int first_item; // index in argv; the items go on to the end
+};
+
+/* Both parsers take the whole command; *out need not be initialised. NULL if all is well, else
+ * the error text or ARGS_WRONG_ARITY. What is not named is taken from the settings. */
+const char *args_parse_reserve(RedisModuleString **argv, int argc, struct filter_params *out);
+const char *args_parse_insert(RedisModuleString **argv, int argc, struct insert_args *out);
+
+/* True if the argument is this word, in any case. */
+bool args_is_word(const RedisModuleString *arg, const char *word);
+
+/* The words that name these in commands: "CLASSIC", "XXH64", ... */
+const char *args_layout_name(enum layout layout);
+const char *args_scheme_name(enum scheme scheme);
+
+#endif

@@ -1,0 +1,182 @@
+/* The only place with the commands' names, flags, key positions and documentation. */
+
+#include "module/commands.h"
+
+#include <stddef.h>
+
+#define SINCE "1.0.0" // of the BF.* commands as the clients know them
+
+/* ---- Arguments, for COMMAND DOCS ---------------------------------------------------------- */
+
+typedef RedisModuleCommandArg arg;
+
+// It would set each brace of a macro on a line of its own:
+// clang-format off
+#define KEY {.name = "key", .type = REDISMODULE_ARG_TYPE_KEY, .key_spec_index = 0}
+#define VALUE(n, t) {.name = n, .type = REDISMODULE_ARG_TYPE_##t, .key_spec_index = -1}
+#define TOKEN(n, tok)                                                                             \
+    {.name = n, .type = REDISMODULE_ARG_TYPE_PURE_TOKEN, .key_spec_index = -1, .token = tok}
+#define ITEMS                                                                                     \
+    {.name = "item", .type = REDISMODULE_ARG_TYPE_STRING, .key_spec_index = -1,                   \
+     .flags = REDISMODULE_CMD_ARG_MULTIPLE}
+#define OPTION(n, tok, t)                                                                         \
+    {.name = n, .type = REDISMODULE_ARG_TYPE_##t, .key_spec_index = -1, .token = tok,             \
+     .flags = REDISMODULE_CMD_ARG_OPTIONAL}
+#define ONE_OF(n, f, ...)                                                                         \
+    {.name = n, .type = REDISMODULE_ARG_TYPE_ONEOF, .key_spec_index = -1, .flags = f,             \
+     .subargs = (arg[]){__VA_ARGS__, {0}}}
+#define CHOICE(n, tok, ...)                                                                       \
+    {.name = n, .type = REDISMODULE_ARG_TYPE_ONEOF, .key_spec_index = -1, .token = tok,           \
+     .flags = REDISMODULE_CMD_ARG_OPTIONAL, .subargs = (arg[]){__VA_ARGS__, {0}}}
+
+#define GROWTH                                                                                    \
+    ONE_OF("growth", REDISMODULE_CMD_ARG_OPTIONAL,                                                \
+           {.name = "expansion", .type = REDISMODULE_ARG_TYPE_INTEGER, .key_spec_index = -1,      \
+            .token = "EXPANSION"},                                                                \
+           TOKEN("nonscaling", "NONSCALING"))
+#define LAYOUT CHOICE("layout", "LAYOUT", TOKEN("classic", "CLASSIC"))
+#define HASH CHOICE("hash", "HASH", TOKEN("xxh64", "XXH64"), TOKEN("fnv1a", "FNV1A"))
+#define RATE(error_token, f)                                                                      \
+    ONE_OF("rate", f,                                                                             \
+           {.name = "error_rate", .type = REDISMODULE_ARG_TYPE_DOUBLE, .key_spec_index = -1,      \
+            .token = error_token},                                                                \
+           {.name = "bits", .type = REDISMODULE_ARG_TYPE_DOUBLE, .key_spec_index = -1,            \
+            .token = "BITSPERKEY"})
+// clang-format on
+
+static arg RESERVE_ARGS[] = {KEY, RATE(NULL, 0), VALUE("capacity", INTEGER), GROWTH, LAYOUT, HASH,
+                             {0}};
+static arg KEY_ITEM_ARGS[] = {KEY, VALUE("item", STRING), {0}};
+static arg KEY_ITEMS_ARGS[] = {KEY, ITEMS, {0}};
+static arg INSERT_ARGS[] = {KEY,
+                            OPTION("capacity", "CAPACITY", INTEGER),
+                            RATE("ERROR", REDISMODULE_CMD_ARG_OPTIONAL),
+                            GROWTH,
+                            LAYOUT,
+                            HASH,
+                            OPTION("nocreate", "NOCREATE", PURE_TOKEN),
+                            {.name = "items",
+                             .type = REDISMODULE_ARG_TYPE_BLOCK,
+                             .key_spec_index = -1,
+                             .subargs = (arg[]){TOKEN("items", "ITEMS"), ITEMS, {0}}},
+                            {0}};
+static arg KEY_ARGS[] = {KEY, {0}};
+static arg INFO_ARGS[] = {KEY,
+                          ONE_OF("field", REDISMODULE_CMD_ARG_OPTIONAL,
+                                 TOKEN("capacity", "CAPACITY"), TOKEN("size", "SIZE"),
+                                 TOKEN("filters", "FILTERS"), TOKEN("items", "ITEMS"),
+                                 TOKEN("expansion", "EXPANSION")),
+                          {0}};
+static arg SCANDUMP_ARGS[] = {KEY, VALUE("iterator", INTEGER), {0}};
+static arg LOADCHUNK_ARGS[] = {KEY, VALUE("iterator", INTEGER), VALUE("data", STRING), {0}};
+
+/* ---- The table ---------------------------------------------------------------------------- */
+
+enum key_use { READS, WRITES };
+
+static const char *const FLAGS[] = {[READS] = "readonly fast", [WRITES] = "write deny-oom"};
+
+struct command {
+    const char *name;
+    RedisModuleCmdFunc handler;
+    enum key_use use;
+    int arity;
+    const char *summary;
+    const char *complexity;
+    const char *tips;
+    const char *categories;
+    arg *args;
+};
+
+static const struct command COMMANDS[] = {
+    {"bf.reserve", cmd_reserve, WRITES, -4, "Creates an empty Bloom filter", "O(1)", NULL,
+     "write fast bloom", RESERVE_ARGS},
+    {"bf.add", cmd_add, WRITES, 3, "Adds an item, creating the filter if there is none",
+     "O(k*l), k hashes and l layers", NULL, "write bloom", KEY_ITEM_ARGS},
+    {"bf.madd", cmd_madd, WRITES, -3, "Adds items, creating the filter if there is none",
+     "O(n*k*l), n items, k hashes and l layers", NULL, "write bloom", KEY_ITEMS_ARGS},
+    {"bf.insert", cmd_insert, WRITES, -4,
+     "Adds items, creating the filter with the given parameters if there is none",
+     "O(n*k*l), n items, k hashes and l layers", NULL, "write bloom", INSERT_ARGS},
+    {"bf.exists", cmd_exists, READS, 3, "Tells whether an item may have been added",
+     "O(k*l), k hashes and l layers", NULL, "read bloom", KEY_ITEM_ARGS},
+    {"bf.mexists", cmd_mexists, READS, -3, "Tells of each item whether it may have been added",
+     "O(n*k*l), n items, k hashes and l layers", NULL, "read bloom", KEY_ITEMS_ARGS},
+    {"bf.card", cmd_card, READS, 2, "Returns the number of items that were added", "O(l), l layers",
+     NULL, "read fast bloom", KEY_ARGS},
+    {"bf.info", cmd_info, READS, -2, "Returns a filter's capacity, size and counts",
+     "O(l), l layers", "dont_cache", "read fast bloom", INFO_ARGS},
+    {"bf.debug", cmd_debug, READS, 2, "Returns the geometry of every layer", "O(l), l layers",
+     "dont_cache", "read bloom", KEY_ARGS},
+    {"bf.scandump", cmd_scandump, READS, 3, "Returns the next piece of a filter's dump",
+     "O(n), n bytes in the piece", "dont_cache", "read bloom", SCANDUMP_ARGS},
+    {"bf.loadchunk", cmd_loadchunk, WRITES, 4, "Restores a filter piece by piece",
+     "O(n), n bytes in the piece", NULL, "write bloom", LOADCHUNK_ARGS},
+};
+
+#define NCOMMANDS (sizeof(COMMANDS) / sizeof(COMMANDS[0]))
+
+/* ---- Registration ------------------------------------------------------------------------- */
+
+/* Newer than the API of Redis 7.0, so looked up at run time: ACL categories of modules. */
+static struct {
+    int (*add_category)(RedisModuleCtx *ctx, const char *name);
+    int (*set_categories)(RedisModuleCommand *command, const char *names);
+} acl;
+
+static void look_up_acl(RedisModuleCtx *ctx) {
+    RedisModule_GetApi("RedisModule_AddACLCategory", (void *)&acl.add_category);
+    RedisModule_GetApi("RedisModule_SetCommandACLCategories", (void *)&acl.set_categories);
+    // Without the category of its own no set of categories that names it would be taken.
+    if (!acl.add_category || acl.add_category(ctx, "bloom") != REDISMODULE_OK) {
+        acl.set_categories = NULL;
+    }
+}
+
+static int document(RedisModuleCommand *handle, const struct command *command) {
+    RedisModuleCommandKeySpec key_specs[] = {
+        {.flags = command->use == WRITES ? REDISMODULE_CMD_KEY_RW | REDISMODULE_CMD_KEY_ACCESS |
+                                               REDISMODULE_CMD_KEY_INSERT
+                                         : REDISMODULE_CMD_KEY_RO | REDISMODULE_CMD_KEY_ACCESS,
+         .begin_search_type = REDISMODULE_KSPEC_BS_INDEX,
+         .bs.index.pos = 1,
+         .find_keys_type = REDISMODULE_KSPEC_FK_RANGE,
+         .fk.range = {.lastkey = 0, .keystep = 1, .limit = 0}},
+        {0}};
+    RedisModuleCommandInfo info = {
+        .version = REDISMODULE_COMMAND_INFO_VERSION,
+        .summary = command->summary,
+        .complexity = command->complexity,
+        .since = SINCE,
+        .tips = command->tips,
+        .arity = command->arity,
+        .key_specs = key_specs,
+        .args = command->args,
+    };
+    return RedisModule_SetCommandInfo(handle, &info);
+}
+
+static int register_one(RedisModuleCtx *ctx, const struct command *command) {
+    if (RedisModule_CreateCommand(ctx, command->name, command->handler, FLAGS[command->use], 1, 1,
+                                  1) != REDISMODULE_OK) {
+        RedisModule_Log(ctx, "warning",
+                        "%s exists already: another module or this server itself has BF.*",
+                        command->name);
+        return REDISMODULE_ERR;
+    }
+    RedisModuleCommand *handle = RedisModule_GetCommand(ctx, command->name);
+    if (!handle || document(handle, command) != REDISMODULE_OK ||
+        (acl.set_categories && acl.set_categories(handle, command->categories) != REDISMODULE_OK)) {
+        RedisModule_Log(ctx, "warning", "the server refuses the description of %s", command->name);
+        return REDISMODULE_ERR;
+    }
+    return REDISMODULE_OK;
+}
+
+int command_table_register(RedisModuleCtx *ctx) {
+    look_up_acl(ctx);
+    for (size_t i = 0; i < NCOMMANDS; i++) {
+        if (register_one(ctx, &COMMANDS[i]) != REDISMODULE_OK) return REDISMODULE_ERR;
+    }
+    return REDISMODULE_OK;
+}

@@ -1,0 +1,24 @@
+/* One function per BF.* command, in the order of the README. */
+
+#ifndef BLOOMPORT_COMMANDS_H
+#define BLOOMPORT_COMMANDS_H
+
+#include <redismodule.h>
+
+int cmd_reserve(RedisModuleCtx *ctx, RedisModuleString **argv, int argc);
+int cmd_add(RedisModuleCtx *ctx, RedisModuleString **argv, int argc);
+int cmd_madd(RedisModuleCtx *ctx, RedisModuleString **argv, int argc);
+int cmd_insert(RedisModuleCtx *ctx, RedisModuleString **argv, int argc);
+int cmd_exists(RedisModuleCtx *ctx, RedisModuleString **argv, int argc);
+int cmd_mexists(RedisModuleCtx *ctx, RedisModuleString **argv, int argc);
+int cmd_card(RedisModuleCtx *ctx, RedisModuleString **argv, int argc);
+int cmd_info(RedisModuleCtx *ctx, RedisModuleString **argv, int argc);
+int cmd_debug(RedisModuleCtx *ctx, RedisModuleString **argv, int argc);
+int cmd_scandump(RedisModuleCtx *ctx, RedisModuleString **argv, int argc);
+int cmd_loadchunk(RedisModuleCtx *ctx, RedisModuleString **argv, int argc);
+
+/* Registers all of them, with their documentation. On failure REDISMODULE_ERR, and one log line
+ * says what is wrong. */
+int command_table_register(RedisModuleCtx *ctx);
+
+#endif

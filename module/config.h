@@ -1,0 +1,21 @@
+/* The module's settings: CONFIG GET/SET/REWRITE bf.<name>, and load arguments. */
+
+#ifndef BLOOMPORT_CONFIG_H
+#define BLOOMPORT_CONFIG_H
+
+#include "module/core/filter.h"
+
+#include <redismodule.h>
+
+/* Registers the settings, with the load arguments (pairs of name and value) as their defaults and
+ * redis.conf above those. On failure REDISMODULE_ERR, and one log line says what is wrong. */
+int config_load(RedisModuleCtx *ctx, RedisModuleString **argv, int argc);
+
+/* The parameters of a filter that a command creates without naming them. */
+struct filter_params config_default_params(void);
+
+/* The most bytes a filter may take in this context: the smaller of max-bytes and maxmemory.
+ * No limit for what a master or an AOF file says: it has been acknowledged already. */
+uint64_t config_max_bytes(RedisModuleCtx *ctx);
+
+#endif

@@ -1,0 +1,87 @@
+/* The scalable filter: what a key holds. A chain of layers, the newest last; items go into the
+ * newest, and when that holds its capacity a larger one is put behind it (Almeida et al. 2007).
+ *
+ * "Contains" means "maybe": false is certain, true is wrong at most as often as promised.
+ *
+ * The promise. A filter asked for by error rate p answers a false yes at most with probability p,
+ * however far it grows; one asked for by bits per key has exactly those bits in its first layer,
+ * and grows within twice the rate they give. How the rate is shared among the layers stands in
+ * sizing.c. Tuned for: far more lookups than adds, few layers, arrays larger than the caches. */
+
+#ifndef BLOOMPORT_FILTER_H
+#define BLOOMPORT_FILTER_H
+
+#include "module/core/hash.h"
+#include "module/core/layer.h"
+#include "module/core/status.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define FILTER_MAX_CAPACITY INT64_MAX // what an integer of the protocol can say
+#define FILTER_MAX_EXPANSION 32768
+#define FILTER_NO_LIMIT UINT64_MAX // for max_bytes
+
+/* The numbers are part of the file format: they never change. */
+enum layout {
+    LAYOUT_CLASSIC = 0, // an item's bits are spread over the whole array
+    LAYOUT_COUNT
+};
+
+/* What a user chooses at creation. */
+struct filter_params {
+    uint64_t capacity;   // of the first layer, 1 to FILTER_MAX_CAPACITY
+    double error_rate;   // between 0 and 1, both excluded; not used if bits_per_key is
+    double bits_per_key; // 1 to 256, or 0: sized by error_rate
+    uint32_t expansion;  // 0 (non-scaling) to FILTER_MAX_EXPANSION
+    enum layout layout;
+    enum scheme scheme;
+};
+
+struct filter {
+    struct layer *layers; // at least one, oldest first
+    uint32_t nlayers;
+    uint32_t expansion;  // a new layer's capacity over the last one's; 0: non-scaling
+    double error_rate;   // as in filter_params; 0 if sized by bits per key
+    double bits_per_key; // as in filter_params; 0 if sized by error rate
+    enum layout layout;
+    enum scheme scheme;
+    bool is_loading; // its bytes are still arriving, in pieces
+    uint64_t loaded; // how many have, counted over all layers; all of them if not is_loading
+};
+
+/* A fresh, empty filter of at most max_bytes bytes.
+ * STATUS_PARAM: a parameter out of range, or more bits than the scheme can address.
+ * STATUS_NOMEM: it would take more than max_bytes, or the allocator said no. */
+enum status filter_new(const struct filter_params *params, uint64_t max_bytes, struct filter **out);
+
+/* A filter with room for `nlayers` layers, none of them there yet: for decoders, which fill in
+ * everything. NULL if the allocator says no. */
+struct filter *filter_new_bare(uint32_t nlayers);
+
+/* A filter of its own with the same contents. STATUS_NOMEM if the allocator says no. */
+enum status filter_copy(const struct filter *from, struct filter **out);
+
+void filter_free(struct filter *filter);
+
+static inline struct hash filter_hash(const struct filter *filter, const void *item, size_t len) {
+    return hash_item(filter->scheme, item, len);
+}
+
+/* False: surely never added. True: maybe added. */
+bool filter_contains(const struct filter *filter, struct hash hash);
+
+/* Adds an item, growing the filter if it is full, to at most max_bytes bytes.
+ * *added: whether the filter changed, that is, did not contain the item already.
+ * STATUS_FULL: a non-scaling filter holds its capacity. STATUS_NOMEM: it cannot grow.
+ * An item that is contained already is STATUS_OK, not added, even in a full filter. */
+enum status filter_add(struct filter *filter, struct hash hash, uint64_t max_bytes, bool *added);
+
+uint64_t filter_capacity(const struct filter *filter);    // over all layers
+uint64_t filter_items(const struct filter *filter);       // adds that changed it
+uint64_t filter_array_bytes(const struct filter *filter); // the bit arrays alone
+uint64_t filter_size_bytes(const struct filter *filter);  // all that was asked of the allocator
+uint64_t filter_structure_bytes(uint64_t nlayers);        // of that, all but the bit arrays
+
+#endif

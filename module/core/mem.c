@@ -1,0 +1,75 @@
+/* The allocator hook. See mem.h.
+ *
+ * Zeroing. The servers' module API has no calloc that may fail before Redis 7.4, and writing
+ * zeroes over gigabytes would both take seconds and make them resident. So a large block comes
+ * from the plain allocator, and its whole pages are handed back to the kernel, which gives them
+ * anew, zeroed, at the first touch (madvise(2), MADV_DONTNEED on private anonymous memory, which is
+ * what every malloc of Linux hands out). Where the kernel refuses (locked or huge pages, other
+ * systems) plain memset does the work. */
+
+#define _GNU_SOURCE // madvise
+#include "module/core/mem.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#ifdef __linux__
+#include <sys/mman.h>
+#include <unistd.h>
+#endif
+
+/* From this size on asking the kernel for zeroed pages (a system call and a fault per touched page)
+ * is cheaper than memset: it is where allocators begin to map blocks of their own. */
+#define LAZY_ZERO_BYTES ((size_t)256 * 1024)
+
+static struct mem_hooks hooks = {malloc, free};
+
+void mem_set_hooks(struct mem_hooks new_hooks) {
+    hooks = new_hooks;
+}
+
+void *mem_alloc(size_t size) {
+    return hooks.try_alloc(size ? size : 1);
+}
+
+void mem_free(void *ptr) {
+    if (ptr) hooks.release(ptr);
+}
+
+/* Zeroes the whole pages of a block by giving them back; false if the kernel would not. */
+#ifdef __linux__
+static int zero_pages(unsigned char *from, unsigned char *to) {
+    return madvise(from, (size_t)(to - from), MADV_DONTNEED) == 0;
+}
+
+static size_t page_size(void) {
+    long size = sysconf(_SC_PAGESIZE);
+    return size > 0 ? (size_t)size : 4096;
+}
+#else
+static int zero_pages(unsigned char *from, unsigned char *to) {
+    (void)from, (void)to;
+    return 0;
+}
+
+static size_t page_size(void) {
+    return 4096;
+}
+#endif
+
+void *mem_alloc_zeroed(size_t size) {
+    unsigned char *block = mem_alloc(size);
+    if (!block) return NULL;
+    if (size >= LAZY_ZERO_BYTES) {
+        size_t page = page_size();
+        size_t head = (page - (uintptr_t)block % page) % page;
+        size_t whole = (size - head) / page * page;
+        if (zero_pages(block + head, block + head + whole)) {
+            memset(block, 0, head);
+            memset(block + head + whole, 0, size - head - whole);
+            return block;
+        }
+    }
+    memset(block, 0, size);
+    return block;
+}

@@ -1,0 +1,46 @@
+/* How many bits and hashes a layer gets, and how a growing filter shares its error rate among its
+ * layers. Pure functions; the reasoning stands beside each of them in sizing.c and rate.c.
+ *
+ * Every result is the same to the last bit on every machine (real.h): a master and its replica,
+ * whatever their C libraries, grow the same layers. */
+
+#ifndef BLOOMPORT_SIZING_H
+#define BLOOMPORT_SIZING_H
+
+#include "module/core/hash.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* More than any machine has; keeps every sum of sizes inside 64 bits. */
+#define SIZING_MAX_BITS ((uint64_t)1 << 60)
+
+#define SIZING_MAX_HASHES 30        // of the filters we size; imported ones may have up to 255
+#define SIZING_MIN_BITS_PER_KEY 1.0 // the range of BITSPERKEY
+#define SIZING_MAX_BITS_PER_KEY 256.0
+
+struct sizing {
+    uint64_t nbits;
+    uint32_t nhashes;
+};
+
+/* The layer of `capacity` items with `bits_per_key` bits each: m = ceil(n*b), k = b ln 2 rounded.
+ * False, with *out unchanged, if that is over SIZING_MAX_BITS. */
+bool sizing_by_bits(uint64_t capacity, double bits_per_key, struct sizing *out);
+
+/* The smallest layer that, full, answers a false yes to at most `error_rate` of all absent items.
+ * False, with *out unchanged, if that is over SIZING_MAX_BITS, or the rate is not over 0. */
+bool sizing_by_error(uint64_t capacity, double error_rate, enum scheme scheme, struct sizing *out);
+
+/* The rate of false yes of a layer of this size when `items` adds have counted. */
+double sizing_error_rate(uint64_t items, struct sizing size, enum scheme scheme);
+
+/* The first layer's part of a scaling filter's error rate; the rest is for growth. */
+#define SIZING_FIRST_SHARE 0.625
+
+/* The part of the growth budget that belongs to the layer which takes a filter of first capacity
+ * `first` from `before` items of total capacity to `after`. Over any chain of layers the parts sum
+ * up to less than 1. */
+double sizing_growth_share(double first, double before, double after);
+
+#endif

@@ -1,0 +1,34 @@
+/* Where the server enters: the memory hook, the settings, the type, the commands. Nothing else. */
+
+#include "module/commands.h"
+#include "module/config.h"
+#include "module/core/mem.h"
+#include "module/type.h"
+
+#define MODULE_NAME "bf" // what clients and tools look for in MODULE LIST
+#define MODULE_VERSION (0 * 10000 + 1 * 100 + 0)
+
+__attribute__((visibility("default"))) int RedisModule_OnLoad(RedisModuleCtx *ctx,
+                                                              RedisModuleString **argv, int argc);
+
+int RedisModule_OnLoad(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
+    if (RedisModule_Init(ctx, MODULE_NAME, MODULE_VERSION, REDISMODULE_APIVER_1) !=
+        REDISMODULE_OK) {
+        RedisModule_Log(ctx, "warning",
+                        "a module named " MODULE_NAME
+                        " is loaded already: BF.* can be had from one module only");
+        return REDISMODULE_ERR;
+    }
+    mem_set_hooks((struct mem_hooks){RedisModule_TryAlloc, RedisModule_Free});
+    // A failed read is ours to handle; a key is modified when we say so, not when it is opened.
+    RedisModule_SetModuleOptions(ctx, REDISMODULE_OPTIONS_HANDLE_IO_ERRORS |
+                                          REDISMODULE_OPTION_NO_IMPLICIT_SIGNAL_MODIFIED);
+    if (command_table_register(ctx) != REDISMODULE_OK) return REDISMODULE_ERR;
+    if (config_load(ctx, argv, argc) != REDISMODULE_OK) return REDISMODULE_ERR;
+    // The type comes last: Redis 7.0 leaks that of a module which fails to load after it.
+    if (type_register(ctx) != REDISMODULE_OK) {
+        RedisModule_Log(ctx, "warning", "the server refuses the data type bloomport");
+        return REDISMODULE_ERR;
+    }
+    return REDISMODULE_OK;
+}

@@ -1,0 +1,67 @@
+/* Every error text, and the reply shapes that differ between RESP2 and RESP3.
+ *
+ * The words are RedisBloom's wherever it has an answer to the same input (clients match on them);
+ * each begins with its code, ERR or WRONGTYPE, which RedisBloom leaves out in places. */
+
+#ifndef BLOOMPORT_REPLY_H
+#define BLOOMPORT_REPLY_H
+
+#include "module/core/status.h"
+
+#include <redismodule.h>
+#include <stdbool.h>
+
+/* Of any command */
+#define ERR_NOT_FOUND "ERR not found"
+#define ERR_LOADING "ERR filter is being loaded"
+#define ERR_EXISTS "ERR item exists"
+#define ERR_UNKNOWN_ARGUMENT "ERR Unknown argument received"
+#define ERR_REPEATED "ERR repeated option"
+#define ERR_NO_MEMORY "ERR Insufficient memory to create filter"
+#define ERR_SCHEME_TOO_SMALL "ERR hash FNV1A cannot address more than 2^32 bits"
+#define ERR_BAD_LAYOUT "ERR bad layout"
+#define ERR_BLOCKED_YET "ERR layout BLOCKED is not supported yet"
+#define ERR_BAD_HASH "ERR bad hash"
+
+/* Of adding */
+#define ERR_FULL "ERR non scaling filter is full"
+#define ERR_CANNOT_GROW "ERR problem inserting into filter"
+
+/* Of BF.RESERVE */
+#define ERR_BAD_ERROR_RATE "ERR bad error rate"
+#define ERR_ERROR_RATE_RANGE "ERR error rate must be in the range (0.000000, 1.000000)"
+#define ERR_BAD_BITS "ERR bad bits per key"
+#define ERR_BITS_RANGE "ERR bits per key must be in the range [1, 256]"
+#define ERR_BAD_CAPACITY "ERR bad capacity"
+#define ERR_CAPACITY_RANGE "ERR capacity must be in the range [1, 9223372036854775807]"
+#define ERR_NO_EXPANSION "ERR no expansion"
+#define ERR_BAD_EXPANSION "ERR bad expansion"
+#define ERR_EXPANSION_RANGE "ERR expansion must be in the range [0, 32768]"
+#define ERR_NO_LAYOUT "ERR no layout"
+#define ERR_NO_HASH "ERR no hash"
+#define ERR_NONSCALING_EXPANDS "ERR Nonscaling filters cannot expand"
+
+/* Of BF.INSERT, which has one text for what is not a number and what is out of range */
+#define ERR_INSERT_ERROR_RATE "ERR Bad error rate"
+#define ERR_INSERT_BITS "ERR Bad bits per key"
+#define ERR_INSERT_CAPACITY "ERR Bad capacity"
+#define ERR_INSERT_EXPANSION "ERR Bad expansion"
+#define ERR_INSERT_RATE_TWICE "ERR ERROR and BITSPERKEY exclude each other"
+
+/* Of BF.INFO, BF.SCANDUMP and BF.LOADCHUNK */
+#define ERR_INFO_FIELD "ERR Invalid information value"
+#define ERR_ITERATOR "ERR Second argument must be numeric"
+#define ERR_BAD_DATA "ERR received bad data"
+#define ERR_CHUNK_OUTSIDE "ERR invalid offset - no link found"
+#define ERR_CHUNK_CROSSING "ERR invalid chunk - Too big for current filter"
+#define ERR_CHUNK_GAP "ERR invalid chunk - out of sequence"
+
+/* What a failed creation is answered with. */
+const char *reply_creation_error(enum status status);
+
+/* What a failed add is answered with. */
+const char *reply_add_error(enum status status);
+
+bool reply_is_resp3(RedisModuleCtx *ctx);
+
+#endif

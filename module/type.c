@@ -1,0 +1,219 @@
+/* The data type. See type.h.
+ *
+ * A saved filter is its header and then, layer by layer, the portable layout in pieces
+ * (rdb/FORMAT.md), so that neither saving nor loading needs a second copy of a large array. */
+
+#include "module/type.h"
+
+#include "rdb/codec.h"
+
+#include <string.h>
+
+#define TYPE_NAME "bloomport" // nine characters
+#define ENCODING_VERSION 1
+
+/* How much of a bit array one string of an RDB file holds. Both sides need a buffer of this size:
+ * large enough that the cost of a string is lost in that of its bytes. */
+#define RDB_PIECE_BYTES ((size_t)1024 * 1024)
+
+RedisModuleType *type_bloomport;
+
+/* ---- Saving ------------------------------------------------------------------------------- */
+
+/* The header in memory that the caller frees. Here alone the aborting allocator is right: a save
+ * cannot report a failure, and a child that dies leaves the last good snapshot in place, where one
+ * that went on would write a snapshot that lacks a filter. */
+static char *encode_header(const struct filter *filter, size_t *len) {
+    *len = codec_header_size(filter);
+    char *header = RedisModule_Alloc(*len);
+    codec_encode_header(filter, (uint8_t *)header);
+    return header;
+}
+
+static void save_layer(RedisModuleIO *io, const struct layer *layer) {
+    uint8_t portable[CODEC_PORTABLE_BYTES];
+    codec_encode_portable(layer, portable);
+    RedisModule_SaveStringBuffer(io, (const char *)portable, sizeof(portable));
+    uint64_t size = layer_bytes(layer->nbits);
+    for (uint64_t at = 0; at < size; at += RDB_PIECE_BYTES) {
+        uint64_t left = size - at;
+        size_t piece = left < RDB_PIECE_BYTES ? (size_t)left : RDB_PIECE_BYTES;
+        RedisModule_SaveStringBuffer(io, (const char *)layer->bits + at, piece);
+    }
+}
+
+static void on_rdb_save(RedisModuleIO *io, void *value) {
+    const struct filter *filter = value;
+    size_t len;
+    char *header = encode_header(filter, &len);
+    RedisModule_SaveStringBuffer(io, header, len);
+    RedisModule_Free(header);
+    for (uint32_t i = 0; i < filter->nlayers; i++) save_layer(io, &filter->layers[i]);
+}
+
+/* ---- Loading ------------------------------------------------------------------------------ */
+
+/* The filter with its bits still zero, or NULL and what is wrong. */
+static struct filter *load_header(RedisModuleIO *io, const char **fault) {
+    size_t len;
+    char *bytes = RedisModule_LoadStringBuffer(io, &len);
+    if (!bytes) {
+        *fault = "truncated header";
+        return NULL;
+    }
+    struct filter *filter = NULL;
+    enum status st = codec_decode_header((const uint8_t *)bytes, len, FILTER_NO_LIMIT, &filter);
+    if (st == STATUS_NOMEM) *fault = "not enough memory";
+    if (st == STATUS_CORRUPT) *fault = "not a filter header, or a damaged one";
+    RedisModule_Free(bytes);
+    return filter;
+}
+
+/* Reads one string of exactly `len` bytes, or of 1 to `len` if `partly`, to `out`; returns how
+ * many it had, 0 on any fault. */
+static size_t load_into(RedisModuleIO *io, uint8_t *out, size_t len, bool partly) {
+    size_t got;
+    char *bytes = RedisModule_LoadStringBuffer(io, &got);
+    if (!bytes) return 0;
+    bool fits = partly ? got >= 1 && got <= len : got == len;
+    if (fits) memcpy(out, bytes, got);
+    RedisModule_Free(bytes);
+    return fits ? got : 0;
+}
+
+static const char *load_layer(RedisModuleIO *io, struct layer *layer) {
+    uint8_t expected[CODEC_PORTABLE_BYTES], portable[CODEC_PORTABLE_BYTES];
+    codec_encode_portable(layer, expected);
+    if (!load_into(io, portable, sizeof(portable), false)) return "truncated layer header";
+    if (memcmp(portable, expected, sizeof(portable)) != 0) return "layer contradicts the header";
+    uint64_t size = layer_bytes(layer->nbits);
+    for (uint64_t at = 0; at < size;) {
+        size_t got = load_into(io, layer->bits + at, (size_t)(size - at), true);
+        if (!got) return "truncated or oversized bits";
+        at += got;
+    }
+    return NULL;
+}
+
+static void *on_rdb_load(RedisModuleIO *io, int encver) {
+    const char *fault = NULL;
+    struct filter *filter = NULL;
+    if (encver != ENCODING_VERSION) {
+        fault = "saved by a newer version of bloomport";
+    } else {
+        filter = load_header(io, &fault);
+    }
+    for (uint32_t i = 0; filter && !fault && i < filter->nlayers; i++) {
+        fault = load_layer(io, &filter->layers[i]);
+    }
+    if (!fault && !filter->is_loading && !codec_bits_are_sound(filter)) {
+        fault = "the bits are not those the header speaks of";
+    }
+    if (!fault) return filter;
+    RedisModule_LogIOError(io, "warning", "bloomport: cannot load a filter: %s", fault);
+    filter_free(filter);
+    return NULL;
+}
+
+/* ---- AOF ---------------------------------------------------------------------------------- */
+
+/* The filter as BF.LOADCHUNK commands, as BF.SCANDUMP would give them. One that is still loading
+ * gets the pieces that have arrived, and so goes on loading. */
+static void on_aof_rewrite(RedisModuleIO *io, RedisModuleString *key, void *value) {
+    const struct filter *filter = value;
+    struct filter whole = *filter;
+    whole.is_loading = false;
+    whole.loaded = filter_array_bytes(filter);
+    size_t len;
+    char *header = encode_header(&whole, &len);
+    RedisModule_EmitAOF(io, "BF.LOADCHUNK", "slb", key, 1LL, header, len);
+    RedisModule_Free(header);
+    for (uint64_t at = 0; at < filter->loaded;) {
+        const uint8_t *bytes;
+        uint64_t left = filter->loaded - at;
+        size_t most = left < CODEC_PIECE_BYTES ? (size_t)left : CODEC_PIECE_BYTES;
+        size_t piece = codec_piece_at(filter, at, most, &bytes);
+        at += piece;
+        RedisModule_EmitAOF(io, "BF.LOADCHUNK", "slb", key, (long long)(at + 1),
+                            (const char *)bytes, piece);
+    }
+}
+
+/* ---- Memory ------------------------------------------------------------------------------- */
+
+static void on_free(void *value) {
+    filter_free(value);
+}
+
+/* Above 64 the server frees in the background: a layer counts one, and so does each page, for
+ * giving pages back is what takes the time. */
+static size_t on_free_effort(RedisModuleString *key, const void *value) {
+    (void)key;
+    const struct filter *filter = value;
+    return filter->nlayers + (size_t)(filter_array_bytes(filter) / 4096);
+}
+
+static size_t on_mem_usage(const void *value) {
+    const struct filter *filter = value;
+    size_t size =
+        RedisModule_MallocSize((void *)(uintptr_t)filter) + RedisModule_MallocSize(filter->layers);
+    for (uint32_t i = 0; i < filter->nlayers; i++) {
+        size += RedisModule_MallocSize(filter->layers[i].bits);
+    }
+    return size;
+}
+
+static void *on_copy(RedisModuleString *from, RedisModuleString *to, const void *value) {
+    (void)from, (void)to;
+    struct filter *copy = NULL;
+    return filter_copy(value, &copy) == STATUS_OK ? copy : NULL;
+}
+
+/* Moves one allocation to where it leaves less of a hole, if there is such a place. */
+static void *moved(RedisModuleDefragCtx *ctx, void *ptr) {
+    void *better = RedisModule_DefragAlloc(ctx, ptr);
+    return better ? better : ptr;
+}
+
+/* The allocator moves small blocks only, so even a large filter is done at once. */
+static int on_defrag(RedisModuleDefragCtx *ctx, RedisModuleString *key, void **value) {
+    (void)key;
+    struct filter *filter = *value = moved(ctx, *value);
+    filter->layers = moved(ctx, filter->layers);
+    for (uint32_t i = 0; i < filter->nlayers; i++) {
+        filter->layers[i].bits = moved(ctx, filter->layers[i].bits);
+    }
+    return 0; // all done
+}
+
+static void on_digest(RedisModuleDigest *digest, void *value) {
+    const struct filter *filter = value;
+    size_t len;
+    char *header = encode_header(filter, &len);
+    RedisModule_DigestAddStringBuffer(digest, header, len);
+    RedisModule_Free(header);
+    for (uint32_t i = 0; i < filter->nlayers; i++) {
+        RedisModule_DigestAddStringBuffer(digest, (const char *)filter->layers[i].bits,
+                                          (size_t)layer_bytes(filter->layers[i].nbits));
+    }
+    RedisModule_DigestEndSequence(digest);
+}
+
+/* ---- Registration ------------------------------------------------------------------------- */
+
+int type_register(RedisModuleCtx *ctx) {
+    RedisModuleTypeMethods methods = {
+        .version = REDISMODULE_TYPE_METHOD_VERSION,
+        .rdb_load = on_rdb_load,
+        .rdb_save = on_rdb_save,
+        .aof_rewrite = on_aof_rewrite,
+        .mem_usage = on_mem_usage,
+        .digest = on_digest,
+        .free = on_free,
+        .free_effort = on_free_effort,
+        .copy = on_copy,
+        .defrag = on_defrag,
+    };
+    type_bloomport = RedisModule_CreateDataType(ctx, TYPE_NAME, ENCODING_VERSION, &methods);
+    return type_bloomport ? REDISMODULE_OK : REDISMODULE_ERR;
+}

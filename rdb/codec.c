@@ -1,0 +1,235 @@
+/* Filters as bytes. See codec.h, and FORMAT.md for every offset. */
+
+#include "rdb/codec.h"
+
+#include "module/core/mem.h"
+#include "rdb/bytes.h"
+
+#include <string.h>
+
+#define MAGIC "BLOOMPRT"
+#define MAGIC_BYTES 8
+#define VERSION 1
+#define FIXED_BYTES 48   // before the layers
+#define LAYER_BYTES 44   // each
+#define CHECKSUM_BYTES 8 // behind them
+#define MAX_HASHES 255   // what an imported filter may have
+#define FLAG_LOADING 1U
+#define KNOWN_FLAGS FLAG_LOADING
+
+static size_t header_size(uint64_t nlayers) {
+    return (size_t)(FIXED_BYTES + LAYER_BYTES * nlayers + CHECKSUM_BYTES);
+}
+
+size_t codec_header_size(const struct filter *filter) {
+    return header_size(filter->nlayers);
+}
+
+void codec_encode_portable(const struct layer *layer, uint8_t out[CODEC_PORTABLE_BYTES]) {
+    struct writer w = {out};
+    put_u32(&w, layer->nhashes);
+    put_u64(&w, layer->nbits);
+}
+
+void codec_encode_header(const struct filter *filter, uint8_t *out) {
+    struct writer w = {out};
+    memcpy(w.at, MAGIC, MAGIC_BYTES);
+    w.at += MAGIC_BYTES;
+    put_u32(&w, VERSION);
+    put_u8(&w, (uint8_t)filter->scheme);
+    put_u8(&w, (uint8_t)filter->layout);
+    put_uint(&w, filter->is_loading ? FLAG_LOADING : 0, 2);
+    put_u32(&w, filter->expansion);
+    put_u32(&w, filter->nlayers);
+    put_f64(&w, filter->error_rate);
+    put_f64(&w, filter->bits_per_key);
+    put_u64(&w, filter->loaded);
+    for (uint32_t i = 0; i < filter->nlayers; i++) {
+        const struct layer *layer = &filter->layers[i];
+        put_u64(&w, layer->capacity);
+        put_u64(&w, layer->items);
+        put_u64(&w, layer->ones);
+        put_f64(&w, layer->error_rate);
+        codec_encode_portable(layer, w.at);
+        w.at += CODEC_PORTABLE_BYTES;
+    }
+    put_u64(&w, hash_checksum(out, (size_t)(w.at - out)));
+}
+
+/* ---- Decoding ----------------------------------------------------------------------------- */
+
+/* Magic, version, length and checksum: whether these bytes are a header at all. */
+static bool envelope_is_sound(const uint8_t *bytes, size_t len) {
+    if (len < header_size(1) || memcmp(bytes, MAGIC, MAGIC_BYTES) != 0) return false;
+    if ((len - header_size(0)) % LAYER_BYTES != 0) return false;
+    struct reader tail = {bytes + len - CHECKSUM_BYTES, CHECKSUM_BYTES, false};
+    return take_u64(&tail) == hash_checksum(bytes, len - CHECKSUM_BYTES);
+}
+
+/* The promise is an error rate or bits per key, never both. NaN fails every comparison. */
+static bool promise_is_sound(const struct filter *f) {
+    if (f->bits_per_key != 0) {
+        return f->error_rate == 0 && f->bits_per_key >= SIZING_MIN_BITS_PER_KEY &&
+               f->bits_per_key <= SIZING_MAX_BITS_PER_KEY;
+    }
+    return f->error_rate > 0 && f->error_rate < 1;
+}
+
+/* One layer by itself. Every counted item set at least one bit, and at most k. */
+static bool layer_is_sound(const struct layer *l, enum scheme scheme) {
+    if (l->nbits < 1 || l->nbits > SIZING_MAX_BITS || l->nbits > hash_max_bits(scheme)) {
+        return false;
+    }
+    if (l->nhashes < 1 || l->nhashes > MAX_HASHES) return false;
+    if (l->capacity < 1 || l->capacity > FILTER_MAX_CAPACITY || l->items > l->capacity) {
+        return false;
+    }
+    if (l->ones > l->nbits || l->items > l->ones) return false;
+    if (l->ones > 0 && l->items < (l->ones - 1) / l->nhashes + 1) return false;
+    return l->error_rate > 0 && l->error_rate <= 1;
+}
+
+static void take_layer(struct reader *r, struct layer *layer) {
+    layer->capacity = take_u64(r);
+    layer->items = take_u64(r);
+    layer->ones = take_u64(r);
+    layer->error_rate = take_f64(r);
+    layer->nhashes = take_u32(r);
+    layer->nbits = take_u64(r);
+}
+
+/* Everything before the layers; false if anything is out of its range. */
+static bool take_fixed(struct reader *r, struct filter *f, uint32_t *nlayers) {
+    take_u64(r); // the magic, checked with the envelope
+    uint32_t version = take_u32(r);
+    uint8_t scheme = take_u8(r);
+    uint8_t layout = take_u8(r);
+    uint64_t flags = take_uint(r, 2);
+    f->expansion = take_u32(r);
+    *nlayers = take_u32(r);
+    f->error_rate = take_f64(r);
+    f->bits_per_key = take_f64(r);
+    f->loaded = take_u64(r);
+    if (r->bad || version != VERSION || scheme >= SCHEME_COUNT || layout >= LAYOUT_COUNT) {
+        return false;
+    }
+    f->scheme = (enum scheme)scheme;
+    f->layout = (enum layout)layout;
+    f->is_loading = (flags & FLAG_LOADING) != 0;
+    return (flags & ~(uint64_t)KNOWN_FLAGS) == 0 && f->expansion <= FILTER_MAX_EXPANSION &&
+           promise_is_sound(f);
+}
+
+/* Reads the layers' fields into f->layers and checks them, one by one and together. The arrays
+ * are not there yet: nlayers stays 0 until they are. */
+static bool take_layers(struct reader *r, struct filter *f, uint32_t nlayers, uint64_t *bytes) {
+    uint64_t capacity = 0, total = 0;
+    for (uint32_t i = 0; i < nlayers; i++) {
+        struct layer *layer = &f->layers[i];
+        take_layer(r, layer);
+        if (r->bad || !layer_is_sound(layer, f->scheme)) return false;
+        if (__builtin_add_overflow(capacity, layer->capacity, &capacity)) return false;
+        if (capacity > FILTER_MAX_CAPACITY) return false;
+        total += layer_bytes(layer->nbits); // at most 2^57 each, and checked each time
+        if (total > SIZING_MAX_BITS) return false;
+    }
+    *bytes = total;
+    return f->is_loading ? f->loaded < total : f->loaded == total;
+}
+
+/* Gives every layer its array of zeroes. */
+static enum status allocate_layers(struct filter *f, uint32_t nlayers) {
+    for (f->nlayers = 0; f->nlayers < nlayers; f->nlayers++) {
+        struct layer *layer = &f->layers[f->nlayers];
+        layer->bits = mem_alloc_zeroed((size_t)layer_bytes(layer->nbits));
+        if (!layer->bits) return STATUS_NOMEM;
+    }
+    return STATUS_OK;
+}
+
+enum status codec_decode_header(const uint8_t *bytes, size_t len, uint64_t max_bytes,
+                                struct filter **out) {
+    if (!envelope_is_sound(bytes, len)) return STATUS_CORRUPT;
+    struct reader r = {bytes, len - CHECKSUM_BYTES, false};
+    struct filter fixed = {0};
+    uint32_t nlayers;
+    if (!take_fixed(&r, &fixed, &nlayers) || nlayers == 0 || r.left / LAYER_BYTES != nlayers) {
+        return STATUS_CORRUPT;
+    }
+    struct filter *filter = filter_new_bare(nlayers);
+    if (!filter) return STATUS_NOMEM;
+    fixed.layers = filter->layers;
+    *filter = fixed;
+
+    uint64_t total;
+    enum status st = STATUS_CORRUPT;
+    if (!take_layers(&r, filter, nlayers, &total)) goto fail;
+    st = STATUS_NOMEM;
+    if (total > max_bytes || filter_structure_bytes(nlayers) > max_bytes - total) goto fail;
+    st = allocate_layers(filter, nlayers);
+    if (st != STATUS_OK) goto fail;
+    *out = filter;
+    return STATUS_OK;
+fail:
+    filter_free(filter);
+    return st;
+}
+
+/* ---- The bits ----------------------------------------------------------------------------- */
+
+/* The layer that byte `offset` lies in, and where in it; NULL past the end. */
+static struct layer *locate(const struct filter *filter, uint64_t offset, uint64_t *within) {
+    for (uint32_t i = 0; i < filter->nlayers; i++) {
+        uint64_t size = layer_bytes(filter->layers[i].nbits);
+        if (offset < size) {
+            *within = offset;
+            return &filter->layers[i];
+        }
+        offset -= size;
+    }
+    return NULL;
+}
+
+size_t codec_piece_at(const struct filter *filter, uint64_t offset, size_t most,
+                      const uint8_t **bytes) {
+    uint64_t within;
+    const struct layer *layer = locate(filter, offset, &within);
+    if (!layer) return 0;
+    uint64_t left = layer_bytes(layer->nbits) - within;
+    *bytes = layer->bits + within;
+    return left < most ? (size_t)left : most;
+}
+
+bool codec_bits_are_sound(const struct filter *filter) {
+    for (uint32_t i = 0; i < filter->nlayers; i++) {
+        const struct layer *layer = &filter->layers[i];
+        if (!layer_tail_is_zero(layer) || layer_count_ones(layer) != layer->ones) return false;
+    }
+    return true;
+}
+
+enum codec_piece codec_put_piece(struct filter *filter, uint64_t end, const void *bytes,
+                                 size_t len) {
+    uint64_t total = filter_array_bytes(filter);
+    uint64_t start = end - len; // the caller has seen to it that len <= end
+    if (end > total || start >= total) return CODEC_PIECE_OUTSIDE;
+    uint64_t within;
+    struct layer *layer = locate(filter, start, &within);
+    if (len > layer_bytes(layer->nbits) - within) return CODEC_PIECE_CROSSING;
+    if (start > filter->loaded) return CODEC_PIECE_GAP;
+
+    // What has come before must be the same again; only the rest is news.
+    uint8_t *bits = layer->bits + within;
+    const uint8_t *piece = bytes;
+    size_t known = (size_t)(end <= filter->loaded ? len : filter->loaded - start);
+    if (memcmp(bits, piece, known) != 0) return CODEC_PIECE_BAD;
+    if (known == len) return CODEC_PIECE_KNOWN;
+    memcpy(bits + known, piece + known, len - known);
+    if (end == total && !codec_bits_are_sound(filter)) {
+        memset(bits + known, 0, len - known); // as they were
+        return CODEC_PIECE_BAD;
+    }
+    filter->loaded = end;
+    filter->is_loading = end < total;
+    return CODEC_PIECE_STORED;
+}

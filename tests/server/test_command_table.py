@@ -1,0 +1,145 @@
+"""What the server tells clients about the BF.* commands: INCUMBENTS.md 9."""
+
+import pytest
+
+from checks import COMMANDS, WRITES
+from resp import OK, array, bulk
+
+READS = sorted(set(COMMANDS) - set(WRITES))
+
+
+def command_info(call, name):
+    fields = ("name", "arity", "flags", "first", "last", "step", "acl", "tips", "keys", "subcommands")
+    (row,) = call("COMMAND", "INFO", name).plain
+    return dict(zip(fields, row))
+
+
+def docs(call3, name):
+    """COMMAND DOCS, names as str."""
+
+    def text(value):
+        if isinstance(value, bytes):
+            return value.decode()
+        if isinstance(value, list):
+            return [text(item) for item in value]
+        if isinstance(value, dict):
+            return {text(key): text(item) for key, item in value.items()}
+        return value
+
+    (seen,) = text(call3("COMMAND", "DOCS", name).plain).values()
+    return seen
+
+
+def tokens(arguments):
+    """All literal words of the documented syntax, nested ones included."""
+    for argument in arguments:
+        if "token" in argument:
+            yield argument["token"]
+        yield from tokens(argument.get("arguments", []))
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_command_names_are_registered_in_lower_case(call, name):
+    assert command_info(call, name)["name"] == name.lower().encode()
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_arity_is_that_of_redisbloom(call, name):
+    assert command_info(call, name)["arity"] == COMMANDS[name][0]
+
+
+@pytest.mark.parametrize("name", WRITES)
+def test_writing_commands_are_write_and_denyoom(call, name):
+    assert set(command_info(call, name)["flags"]) == {"write", "denyoom", "module"}
+
+
+@pytest.mark.parametrize("name", READS)
+def test_reading_commands_are_readonly_and_fast(call, name):
+    assert set(command_info(call, name)["flags"]) == {"readonly", "fast", "module"}
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_the_key_is_the_first_word(call, name):
+    seen = command_info(call, name)
+    assert (seen["first"], seen["last"], seen["step"]) == (1, 1, 1)
+    (spec,) = seen["keys"]
+    spec = dict(zip(spec[::2], spec[1::2]))
+    assert ("RW" if name in WRITES else "RO") in spec[b"flags"]
+    assert call("COMMAND", "GETKEYS", name, *COMMANDS[name][1]) == array(bulk("k"))
+
+
+@pytest.mark.parametrize("name", ["BF.INFO", "BF.DEBUG", "BF.SCANDUMP"])
+def test_answers_about_the_present_state_have_the_tip_dont_cache(call, name):
+    assert b"dont_cache" in command_info(call, name)["tips"]
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_commands_are_documented(call3, name):
+    seen = docs(call3, name)
+    assert seen["group"] == "module"
+    assert len(seen["summary"]) > 10
+    assert seen["since"].count(".") == 2
+    assert "O(" in seen["complexity"]
+    first = seen["arguments"][0]
+    assert (first["name"], first["type"], first["key_spec_index"]) == ("key", "key", 0)
+
+
+SYNTAX_WORDS = {
+    "BF.RESERVE": {"BITSPERKEY", "EXPANSION", "NONSCALING", "LAYOUT", "HASH"},
+    "BF.INSERT": {
+        "CAPACITY", "ERROR", "BITSPERKEY", "EXPANSION", "NONSCALING", "LAYOUT", "HASH", "NOCREATE", "ITEMS",
+    },
+    "BF.INFO": {"CAPACITY", "SIZE", "FILTERS", "ITEMS", "EXPANSION"},
+    "BF.ADD": set(),
+    "BF.MADD": set(),
+    "BF.EXISTS": set(),
+    "BF.MEXISTS": set(),
+    "BF.CARD": set(),
+    "BF.DEBUG": set(),
+    "BF.SCANDUMP": set(),
+    "BF.LOADCHUNK": set(),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_documented_syntax_has_every_option_word(call3, name):
+    assert SYNTAX_WORDS[name] <= set(tokens(docs(call3, name)["arguments"]))
+
+
+@pytest.mark.parametrize("name", ["BF.MADD", "BF.MEXISTS", "BF.INSERT"])
+def test_documented_syntax_says_that_items_repeat(call3, name):
+    last = docs(call3, name)["arguments"][-1]
+    while "arguments" in last:
+        last = last["arguments"][-1]
+    assert "multiple" in last["flags"]
+
+
+def test_all_commands_are_listed_for_the_module(call):
+    listed = {name.decode().upper() for name in call("COMMAND", "LIST", "FILTERBY", "MODULE", "bf").plain}
+    assert set(COMMANDS) <= listed
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_read_only_key_permission_admits_reads_and_refuses_writes(call, name):
+    assert call("ACL", "SETUSER", "reader", "on", "nopass", "resetkeys", "%R~*", "+@all") == OK
+    reply = call("ACL", "DRYRUN", "reader", name, *COMMANDS[name][1])
+    if name in WRITES:
+        assert reply != OK and b"no permissions" in reply.plain
+    else:
+        assert reply == OK
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_key_permissions_apply_to_the_filter_key(call, name):
+    call("ACL", "SETUSER", "limited", "on", "nopass", "resetkeys", "~mine:*", "+@all")
+    words = COMMANDS[name][1][1:]
+    assert call("ACL", "DRYRUN", "limited", name, "mine:k", *words) == OK
+    assert call("ACL", "DRYRUN", "limited", name, "k", *words) != OK
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_commands_are_in_the_bloom_category_where_the_server_has_module_categories(call, r, name):
+    if tuple(map(int, r.info()["redis_version"].split(".")[:2])) < (7, 4):
+        pytest.skip("module categories came with 7.4")
+    seen = set(command_info(call, name)["acl"])
+    assert {"@bloom", "@write" if name in WRITES else "@read"} <= seen

@@ -1,0 +1,123 @@
+#!/bin/sh
+# What `make deps` and `make run` do before building: see what is missing, install it with apt-get,
+# fetch redismodule.h. When nothing is missing it says nothing and calls no apt.
+#
+#   deps.sh run     what building the module and starting a server takes
+#   deps.sh test    that, and what the tests take
+#
+# Environment, set by the Makefile: CC, PYTHON, REDIS_SERVER, REDISMODULE_DIR.
+set -eu
+
+say() { echo "deps: $*" >&2; }
+die() { say "$*"; exit 1; }
+
+# ---- packages: asked for by what they give, so that other installations count too ----
+
+have_command() { command -v "$1" >/dev/null 2>&1; }
+have_header() { echo "#include <$1>" | "$CC" -E -x c - >/dev/null 2>&1; }
+have_module() { "$PYTHON" -c "import $1" >/dev/null 2>&1; }
+
+missing_packages() {
+    have_command "$CC" || case $CC in *clang*) echo clang ;; *) echo gcc ;; esac
+    have_header stdio.h || echo libc6-dev
+    have_header xxhash.h || echo libxxhash-dev
+    have_command "$REDIS_SERVER" || echo redis-server
+    [ "$1" = test ] || return 0
+    have_header cmocka.h || echo libcmocka-dev
+    have_module pytest || echo python3-pytest
+    have_module redis || echo python3-redis
+}
+
+as_root() {
+    if [ "$(id -u)" -eq 0 ]; then "$@"; else sudo "$@"; fi
+}
+
+# Debian starts a server on port 6379 as soon as its package is installed, and again at every boot.
+# We want the program only. policy-rc.d is Debian's way to say so while packages are installed.
+policy=/usr/sbin/policy-rc.d
+
+install_packages() {
+    say "installing $*"
+    if [ ! -e $policy ]; then
+        trap 'as_root rm -f $policy' EXIT
+        trap 'exit 1' HUP INT TERM
+        printf '#!/bin/sh\nexit 101\n' | as_root tee $policy >/dev/null
+        as_root chmod 755 $policy
+    fi
+    # A third party's broken source must not stop us; what matters is whether the install works.
+    as_root apt-get -qq update >/dev/null || say "apt-get update had errors, trying all the same"
+    as_root env DEBIAN_FRONTEND=noninteractive \
+        apt-get -qq install -y --no-install-recommends "$@" >/dev/null || die "apt-get could not install: $*"
+    case " $* " in *" redis-server "*)
+        ! have_command systemctl || as_root systemctl --quiet disable redis-server || : ;;
+    esac
+}
+
+# ---- redismodule.h, from the source package of Debian's own server ----
+
+# apt-get and apt-cache on a private copy of the machine's sources, as source entries, with lists of
+# their own in $work: nothing of the machine's configuration changes, and no root is needed.
+private_apt() {
+    tool=$1
+    shift
+    "$tool" -q -o Dir::Etc::sourcelist="$work/sources.list" -o Dir::Etc::sourceparts="$work/parts" \
+        -o Dir::State::lists="$work/lists" -o Dir::Cache="$work/cache" \
+        -o APT::Sandbox::User=root "$@"
+}
+
+copy_sources() {
+    mkdir -p "$work/parts" "$work/lists/partial" "$work/cache/archives/partial"
+    # One-line style: deb [options] address suite components
+    cat /etc/apt/sources.list /etc/apt/sources.list.d/*.list 2>/dev/null |
+        sed -nE 's/^[[:space:]]*deb([[:space:]])/deb-src\1/p' >"$work/sources.list" || :
+    # Paragraph style: Types: deb
+    for file in /etc/apt/sources.list.d/*.sources; do
+        [ -e "$file" ] || continue
+        sed -E 's/^Types:.*/Types: deb-src/' "$file" >"$work/parts/${file##*/}"
+    done
+}
+
+# The newest redis source package whose upstream version matches $1.
+source_version() {
+    private_apt apt-cache showsrc redis 2>/dev/null |
+        sed -n 's/^Version: //p' | grep -E "^([0-9]+:)?$1" | sort -V | tail -n 1
+}
+
+# Redis 7 where there is a choice: its header is under the BSD licence and has every call we need.
+# Valkey's redismodule.h will not do: it asks the server for ValkeyModule_ names, which Redis lacks.
+fetch_header() {
+    say "fetching redismodule.h from the redis source package"
+    work=$PWD/build/apt
+    rm -rf "$work"
+    copy_sources
+    private_apt apt-get update >"$work/log" 2>&1 || :
+    version=$(source_version '7\.')
+    [ -n "$version" ] || version=$(source_version '[0-9]')
+    [ -n "$version" ] || return 1
+    (cd "$work" && private_apt apt-get source --download-only --tar-only --only-source \
+        "redis=$version") >>"$work/log" 2>&1 || return 1
+    # apt-helper unpacks .gz and .xz alike; an empty machine has no xz.
+    /usr/lib/apt/apt-helper cat-file "$work"/redis_*.orig.tar.* |
+        tar -xOf - --wildcards '*/src/redismodule.h' >"$work/redismodule.h" || return 1
+    mkdir -p "$REDISMODULE_DIR"
+    mv "$work/redismodule.h" "$REDISMODULE_DIR/"
+    say "redismodule.h is from redis $version"
+    rm -rf "$work"
+}
+
+packages=$(missing_packages "$1")
+if [ -n "$packages" ]; then
+    packages=$(echo $packages) # one line
+    have_command apt-get ||
+        die "missing: $packages (Debian's names). Install them with this system's own package manager" \
+            "and, if it has no redismodule.h, set REDISMODULE_DIR to a directory that has it."
+    [ "$(id -u)" -eq 0 ] || have_command sudo || die "run as root: apt-get install $packages"
+    install_packages $packages
+fi
+
+if [ ! -f "$REDISMODULE_DIR/redismodule.h" ]; then
+    hint="set REDISMODULE_DIR to a directory that has redismodule.h (src/ of a Redis 7 source tree)"
+    [ "$REDISMODULE_DIR" = build/include ] || die "no redismodule.h in $REDISMODULE_DIR: $hint."
+    have_command apt-get || die "redismodule.h is missing: $hint."
+    fetch_header || die "no redismodule.h in this machine's apt sources (build/apt/log says why): $hint."
+fi

@@ -1,0 +1,111 @@
+"""Runs cmocka programs and pytest files and adds up their results; the last line printed is
+"N passed, N failed". Exit status 1 on any failure, on a program that crashes, on a file that does
+not load, on a group or program without a single test, and on any sanitizer report.
+
+    run_tests.py --out build/release [--unit program ...] [--server file-or-directory ...]
+"""
+import argparse
+import glob
+import os
+import re
+import subprocess
+import sys
+import xml.etree.ElementTree as ElementTree
+
+
+class Counts:
+    def __init__(self):
+        self.passed = self.failed = self.skipped = 0
+
+    def add(self, passed, failed, skipped):
+        self.passed += passed
+        self.failed += failed
+        self.skipped += skipped
+
+    def __str__(self):
+        skipped = f", {self.skipped} skipped" if self.skipped else ""
+        return f"{self.passed} passed, {self.failed} failed{skipped}"
+
+
+def say(*words):
+    print(*words, flush=True)
+
+
+def run_unit(program, counts):
+    """One cmocka program: its output is shown only if something is wrong."""
+    # Results are counted from cmocka's default output, whatever the user's environment asks for.
+    environment = {k: v for k, v in os.environ.items() if not k.startswith("CMOCKA_")}
+    run = subprocess.run([program], env=environment, stdout=subprocess.PIPE,
+                         stderr=subprocess.STDOUT, text=True, errors="replace")
+
+    def total(word):
+        return sum(map(int, re.findall(rf"^\[ +{word} +\] (\d+) test", run.stdout, re.M)))
+
+    passed, failed, skipped = total("PASSED"), total("FAILED"), total("SKIPPED")
+    if run.returncode != 0 or passed + failed + skipped == 0:
+        say(run.stdout)
+        say(f"{program}: exit status {run.returncode}, {passed} passed")
+        failed = max(failed, 1)  # a crash or an empty program is one failure
+    else:
+        say(f"{os.path.basename(program)}: {passed} passed")
+    counts.add(passed, failed, skipped)
+
+
+def run_server(paths, out, counts):
+    """One pytest run over all the paths; its JUnit file has the numbers."""
+    junit = os.path.join(out, "pytest.xml")
+    if os.path.exists(junit):
+        os.remove(junit)
+    status = subprocess.run([sys.executable, "-B", "-m", "pytest", "-q", "-p", "no:cacheprovider",
+                             f"--junitxml={junit}", *paths]).returncode
+    tests = failed = skipped = 0
+    if os.path.exists(junit):
+        suite = ElementTree.parse(junit).getroot().find("testsuite")
+        tests, failures, errors, skipped = (
+            int(suite.get(name)) for name in ("tests", "failures", "errors", "skipped"))
+        failed = min(failures + errors, tests)
+    if status != 0 or tests == 0:
+        failed = max(failed, 1)
+    counts.add(max(tests - failed - skipped, 0), failed, skipped)
+
+
+def sanitizer_reports(out):
+    """Reports of crashes and leaks; a refused allocation leaves a mere WARNING, which is no fault."""
+    for path in sorted(glob.glob(os.path.join(out, "report.*"))):
+        with open(path, errors="replace") as report:
+            text = report.read()
+        if "ERROR:" in text:
+            yield path, text
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--out", required=True)
+    parser.add_argument("--unit", nargs="*")
+    parser.add_argument("--server", nargs="*")
+    options = parser.parse_args()
+    os.makedirs(options.out, exist_ok=True)
+    for path in glob.glob(os.path.join(options.out, "report.*")):
+        os.remove(path)
+
+    counts = Counts()
+    if options.unit is not None:
+        if not options.unit:
+            say("no such unit test program")
+            counts.add(0, 1, 0)
+        for program in options.unit:
+            run_unit(program, counts)
+    if options.server is not None:
+        run_server(options.server, options.out, counts)
+    for path, text in sanitizer_reports(options.out):
+        say(f"--- {path}\n{text}")
+        counts.add(0, 1, 0)
+
+    with open(os.path.join(options.out, "summary"), "w") as summary:
+        summary.write(f"{counts}\n")
+    say(counts)
+    return 0 if counts.passed and not counts.failed else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,227 @@
+/* What the unit tests share: cmocka, a random source with a fixed seed, allocator hooks that count,
+ * dirty and fail, items by number, and the one "same filter?" helper. */
+
+#ifndef BLOOMPORT_TESTS_HELPERS_H
+#define BLOOMPORT_TESTS_HELPERS_H
+
+#include "module/core/filter.h"
+#include "module/core/mem.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h> // after the headers above, which it needs
+
+#if defined(__SANITIZE_ADDRESS__)
+#define UNDER_ASAN 1
+#else
+#define UNDER_ASAN 0
+#endif
+
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+
+#define UNUSED __attribute__((unused)) // not every program uses every helper
+
+#define TEST_SEED UINT64_C(0x5eed0b100f117e25)
+
+/* ---- Random numbers: xoshiro256** (Blackman and Vigna), seeded by a linear congruence ---- */
+
+struct rng {
+    uint64_t s[4];
+};
+
+static inline uint64_t rng_rotl(uint64_t x, int by) {
+    return (x << by) | (x >> (64 - by));
+}
+
+static inline uint64_t rng_next(struct rng *r) {
+    uint64_t *s = r->s;
+    uint64_t result = rng_rotl(s[1] * 5, 7) * 9;
+    uint64_t t = s[1] << 17;
+    s[2] ^= s[0];
+    s[3] ^= s[1];
+    s[1] ^= s[2];
+    s[0] ^= s[3];
+    s[2] ^= t;
+    s[3] = rng_rotl(s[3], 45);
+    return result;
+}
+
+static inline uint64_t rng_below(struct rng *r, uint64_t bound) {
+    return rng_next(r) % bound;
+}
+
+static inline struct rng rng_seeded(uint64_t stream) {
+    struct rng r;
+    uint64_t x = TEST_SEED + stream;
+    for (int i = 0; i < 4; i++) {
+        x = x * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+        r.s[i] = x;
+    }
+    for (int i = 0; i < 16; i++) rng_next(&r);
+    return r;
+}
+
+UNUSED static int print_seed(void **state) {
+    (void)state;
+    print_message("seed %#llx\n", (unsigned long long)TEST_SEED);
+    return 0;
+}
+
+/* ---- Items: the number `i` as decimal text ---- */
+
+UNUSED static struct hash item_hash(enum scheme scheme, uint64_t i) {
+    char text[24];
+    int len = snprintf(text, sizeof text, "%llu", (unsigned long long)i);
+    return hash_item(scheme, text, (size_t)len);
+}
+
+/* ---- An allocator that counts, hands out dirty memory, and fails when told to ---- */
+
+#define SPY_HEADER 64 // room for the size, keeping every alignment
+
+static struct {
+    long live;        // blocks handed out and not given back
+    uint64_t bytes;   // in them
+    long calls;       // since spy_reset
+    long fail_at;     // the call that fails, counted from 1; 0: none
+    bool fail_always; // every call from fail_at on fails
+    uint64_t largest; // the largest size asked for since spy_reset
+} spy;
+
+static void *spy_alloc(size_t size) {
+    spy.calls++;
+    if (size > spy.largest) spy.largest = size;
+    bool fails = spy.fail_always ? spy.calls >= spy.fail_at : spy.calls == spy.fail_at;
+    if (fails && spy.fail_at != 0) return NULL;
+    if (size > ((size_t)1 << 32)) return NULL; // this machine is not that large
+    uint8_t *block = malloc(size + SPY_HEADER);
+    if (block == NULL) return NULL;
+    memcpy(block, &size, sizeof size);
+    memset(block + SPY_HEADER, 0xAA, size);
+    spy.live++;
+    spy.bytes += size;
+    return block + SPY_HEADER;
+}
+
+static void spy_release(void *ptr) {
+    if (ptr == NULL) return;
+    uint8_t *block = (uint8_t *)ptr - SPY_HEADER;
+    size_t size;
+    memcpy(&size, block, sizeof size);
+    spy.live--;
+    spy.bytes -= size;
+    free(block);
+}
+
+static void *plain_alloc(size_t size) {
+    return malloc(size);
+}
+
+/* Everything allocated before must have been freed. */
+UNUSED static int spy_install(void **state) {
+    (void)state;
+    memset(&spy, 0, sizeof spy);
+    mem_set_hooks((struct mem_hooks){spy_alloc, spy_release});
+    return 0;
+}
+
+/* The teardown of tests that use the spy: what leaked fails the test. */
+UNUSED static int spy_remove(void **state) {
+    (void)state;
+    mem_set_hooks((struct mem_hooks){plain_alloc, free});
+    if (spy.live == 0 && spy.bytes == 0) return 0;
+    print_error("%ld blocks of %llu bytes leaked\n", spy.live, (unsigned long long)spy.bytes);
+    return 1;
+}
+
+/* From now on, the `n`-th allocation fails; 0: none. */
+UNUSED static void spy_fail_at(long n) {
+    spy.calls = 0;
+    spy.fail_at = n;
+    spy.fail_always = false;
+    spy.largest = 0;
+}
+
+#define spied(test) cmocka_unit_test_setup_teardown(test, spy_install, spy_remove)
+
+/* ---- Filters ---- */
+
+/* A filter by error rate, that must come to be. */
+UNUSED static struct filter *filter_by_error(uint64_t capacity, double error_rate,
+                                             uint32_t expansion) {
+    struct filter_params params = {.capacity = capacity, .error_rate = error_rate,
+                                   .expansion = expansion};
+    struct filter *filter = NULL;
+    assert_int_equal(filter_new(&params, FILTER_NO_LIMIT, &filter), STATUS_OK);
+    return filter;
+}
+
+/* A filter by bits per key, that must come to be. */
+UNUSED static struct filter *filter_by_bits(uint64_t capacity, double bits_per_key,
+                                            uint32_t expansion) {
+    struct filter_params params = {.capacity = capacity, .bits_per_key = bits_per_key,
+                                   .expansion = expansion};
+    struct filter *filter = NULL;
+    assert_int_equal(filter_new(&params, FILTER_NO_LIMIT, &filter), STATUS_OK);
+    return filter;
+}
+
+/* Adds item `i`, which must work; true if it counted. */
+UNUSED static bool add_item(struct filter *filter, uint64_t i) {
+    bool added = false;
+    assert_int_equal(
+        filter_add(filter, item_hash(filter->scheme, i), FILTER_NO_LIMIT, &added), STATUS_OK);
+    return added;
+}
+
+/* Adds items next, next + 1, ... until `items` have counted; the number after the last. */
+UNUSED static uint64_t fill_to(struct filter *filter, uint64_t items, uint64_t next) {
+    while (filter_items(filter) < items) add_item(filter, next++);
+    return next;
+}
+
+UNUSED static struct filter *copy_of(const struct filter *filter) {
+    struct filter *copy = NULL;
+    assert_int_equal(filter_copy(filter, &copy), STATUS_OK);
+    return copy;
+}
+
+/* The first number from `from` on that the filter does not contain. */
+UNUSED static uint64_t absent_item(const struct filter *filter, uint64_t from) {
+    while (filter_contains(filter, item_hash(filter->scheme, from))) from++;
+    return from;
+}
+
+UNUSED static enum status try_add(struct filter *filter, uint64_t item, uint64_t max_bytes, bool *added) {
+    return filter_add(filter, item_hash(filter->scheme, item), max_bytes, added);
+}
+
+static inline bool same_layer(const struct layer *a, const struct layer *b) {
+    return a->nbits == b->nbits && a->capacity == b->capacity && a->items == b->items &&
+           a->ones == b->ones && a->nhashes == b->nhashes &&
+           memcmp(&a->error_rate, &b->error_rate, sizeof a->error_rate) == 0 &&
+           memcmp(a->bits, b->bits, layer_bytes(a->nbits)) == 0;
+}
+
+/* True if no one can tell the two apart: every field and every bit, but no pointer. */
+UNUSED static bool same_filter(const struct filter *a, const struct filter *b) {
+    if (a->nlayers != b->nlayers || a->expansion != b->expansion || a->layout != b->layout ||
+        a->scheme != b->scheme || a->is_loading != b->is_loading || a->loaded != b->loaded ||
+        memcmp(&a->error_rate, &b->error_rate, sizeof a->error_rate) != 0 ||
+        memcmp(&a->bits_per_key, &b->bits_per_key, sizeof a->bits_per_key) != 0) {
+        return false;
+    }
+    for (uint32_t i = 0; i < a->nlayers; i++) {
+        if (!same_layer(&a->layers[i], &b->layers[i])) return false;
+    }
+    return true;
+}
+
+#endif

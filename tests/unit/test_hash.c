@@ -1,0 +1,187 @@
+/* The hashes, against published vectors and against an XXH64 of our own, written from the
+ * specification (github.com/Cyan4973/xxHash, doc/xxhash_spec.md) and sharing no code with the
+ * library's. */
+
+#include "tests/unit/helpers.h"
+
+static const uint64_t P1 = UINT64_C(0x9E3779B185EBCA87), P2 = UINT64_C(0xC2B2AE3D27D4EB4F),
+                      P3 = UINT64_C(0x165667B19E3779F9), P4 = UINT64_C(0x85EBCA77C2B2AE63),
+                      P5 = UINT64_C(0x27D4EB2F165667C5);
+
+static uint64_t load_le(const uint8_t *p, int nbytes) {
+    uint64_t value = 0;
+    while (nbytes-- > 0) value = value << 8 | p[nbytes];
+    return value;
+}
+
+static uint64_t spec_round(uint64_t acc, uint64_t lane) {
+    return rng_rotl(acc + lane * P2, 31) * P1;
+}
+
+static uint64_t spec_stripes(const uint8_t **at, size_t *left, uint64_t seed) {
+    uint64_t acc[4] = {seed + P1 + P2, seed + P2, seed, seed - P1};
+    for (; *left >= 32; *at += 32, *left -= 32) {
+        for (int i = 0; i < 4; i++) acc[i] = spec_round(acc[i], load_le(*at + 8 * i, 8));
+    }
+    uint64_t h = rng_rotl(acc[0], 1) + rng_rotl(acc[1], 7) + rng_rotl(acc[2], 12) +
+                 rng_rotl(acc[3], 18);
+    for (int i = 0; i < 4; i++) h = (h ^ spec_round(0, acc[i])) * P1 + P4;
+    return h;
+}
+
+static uint64_t spec_xxh64(const uint8_t *at, size_t len, uint64_t seed) {
+    size_t left = len;
+    uint64_t h = len >= 32 ? spec_stripes(&at, &left, seed) : seed + P5;
+    h += len;
+    for (; left >= 8; at += 8, left -= 8) {
+        h = rng_rotl(h ^ spec_round(0, load_le(at, 8)), 27) * P1 + P4;
+    }
+    for (; left >= 4; at += 4, left -= 4) {
+        h = rng_rotl(h ^ load_le(at, 4) * P1, 23) * P2 + P3;
+    }
+    for (; left >= 1; at++, left--) h = rng_rotl(h ^ *at * P5, 11) * P1;
+    h = (h ^ h >> 33) * P2;
+    h = (h ^ h >> 29) * P3;
+    return h ^ h >> 32;
+}
+
+/* Published: xxHash's own test vectors and those of its ports (Python's xxhash, Go's cespare). */
+static const struct {
+    const char *text;
+    uint64_t seed0;
+} PUBLISHED[] = {
+    {"", UINT64_C(0xef46db3751d8e999)},
+    {"a", UINT64_C(0xd24ec4f1a98c6e5b)},
+    {"as", UINT64_C(0x1c330fb2d66be179)},
+    {"asd", UINT64_C(0x631c37ce72a97393)},
+    {"asdf", UINT64_C(0x415872f599cea71e)},
+    {"abc", UINT64_C(0x44bc2cf5ad770999)},
+    {"Call me Ishmael. Some years ago--never mind how long precisely-",
+     UINT64_C(0x02a2e85470d6fd96)},
+};
+
+static void first_word_of_xxh64_is_the_published_hash_at_seed_0(void **state) {
+    (void)state;
+    for (size_t i = 0; i < sizeof PUBLISHED / sizeof *PUBLISHED; i++) {
+        const char *text = PUBLISHED[i].text;
+        struct hash hash = hash_item(SCHEME_XXH64, text, strlen(text));
+        assert_true(hash.a == PUBLISHED[i].seed0);
+    }
+}
+
+static void xxh64_of_the_specification_gives_the_published_hashes(void **state) {
+    (void)state;
+    for (size_t i = 0; i < sizeof PUBLISHED / sizeof *PUBLISHED; i++) {
+        const char *text = PUBLISHED[i].text;
+        assert_true(spec_xxh64((const uint8_t *)text, strlen(text), 0) == PUBLISHED[i].seed0);
+    }
+}
+
+static void both_words_of_xxh64_follow_the_specification_at_seeds_0_and_1(void **state) {
+    (void)state;
+    struct rng r = rng_seeded(1);
+    uint8_t bytes[300];
+    for (size_t len = 0; len <= sizeof bytes; len++) {
+        for (size_t i = 0; i < len; i++) bytes[i] = (uint8_t)rng_next(&r);
+        struct hash hash = hash_item(SCHEME_XXH64, bytes, len);
+        assert_true(hash.a == spec_xxh64(bytes, len, 0));
+        assert_true(hash.b == spec_xxh64(bytes, len, 1));
+    }
+}
+
+static void xxh64_does_not_depend_on_where_the_bytes_lie(void **state) {
+    (void)state;
+    char buffer[64];
+    struct hash aligned = hash_item(SCHEME_XXH64, "0123456789abcdef0123456789abcdef012", 35);
+    for (size_t shift = 0; shift < 16; shift++) {
+        memcpy(buffer + shift, "0123456789abcdef0123456789abcdef012", 35);
+        struct hash hash = hash_item(SCHEME_XXH64, buffer + shift, 35);
+        assert_true(hash.a == aligned.a && hash.b == aligned.b);
+    }
+}
+
+static void items_may_hold_zero_bytes(void **state) {
+    (void)state;
+    struct hash one = hash_item(SCHEME_XXH64, "a\0b", 3);
+    struct hash other = hash_item(SCHEME_XXH64, "a\0c", 3);
+    assert_true(one.a != other.a && one.b != other.b);
+    one = hash_item(SCHEME_FNV1A, "a\0b", 3);
+    other = hash_item(SCHEME_FNV1A, "a\0c", 3);
+    assert_true(one.a != other.a && one.b != other.b);
+}
+
+static void checksum_is_xxh64_at_seed_0(void **state) {
+    (void)state;
+    assert_true(hash_checksum("", 0) == UINT64_C(0xef46db3751d8e999));
+    assert_true(hash_checksum("abc", 3) == UINT64_C(0x44bc2cf5ad770999));
+}
+
+static uint64_t fnv1a_of(const char *text) {
+    return hash_fnv1a((const uint8_t *)text, strlen(text));
+}
+
+static void fnv1a_gives_the_published_hashes(void **state) {
+    (void)state;
+    assert_true(fnv1a_of("") == UINT64_C(0xcbf29ce484222325));
+    assert_true(fnv1a_of("a") == UINT64_C(0xaf63dc4c8601ec8c));
+    assert_true(fnv1a_of("foobar") == UINT64_C(0x85944171f73967e8));
+}
+
+static void splitmix_gives_the_published_words(void **state) {
+    (void)state;
+    assert_true(hash_splitmix(0) == UINT64_C(0xe220a8397b1dcdaf));
+    assert_true(hash_splitmix(0xdeadbeef) == UINT64_C(0x4adfb90f68c9eb9b));
+}
+
+static void fnv1a_scheme_splits_the_mix_into_low_and_high_half(void **state) {
+    (void)state;
+    // FORMATS.md 2: mix("foobar") = 5df295413403de4f.
+    struct hash hash = hash_item(SCHEME_FNV1A, "foobar", 6);
+    assert_true(hash.a == 0x3403de4f);
+    assert_true(hash.b == 0x5df29541);
+}
+
+/* FORMATS.md 2, own vector: key0..key3 at m = 25, k = 4 give the bytes 26 82 7f 01. */
+static void fnv1a_layer_of_the_own_vector_has_its_published_bits(void **state) {
+    (void)state;
+    struct layer layer;
+    assert_int_equal(layer_init(&layer, (struct sizing){25, 4}, 4, 0.1), STATUS_OK);
+    for (int i = 0; i < 4; i++) {
+        char key[8];
+        snprintf(key, sizeof key, "key%d", i);
+        layer_add(&layer, hash_item(SCHEME_FNV1A, key, 4));
+    }
+    static const uint8_t expected[4] = {0x26, 0x82, 0x7f, 0x01};
+    assert_memory_equal(layer.bits, expected, sizeof expected);
+    layer_clear(&layer);
+}
+
+static void only_fnv1a_is_bound_to_2_to_the_32_bits(void **state) {
+    (void)state;
+    assert_true(hash_max_bits(SCHEME_FNV1A) == UINT64_C(1) << 32);
+    assert_true(hash_max_bits(SCHEME_XXH64) >= SIZING_MAX_BITS);
+}
+
+static void scheme_numbers_are_those_of_the_file_format(void **state) {
+    (void)state;
+    assert_int_equal(SCHEME_XXH64, 0);
+    assert_int_equal(SCHEME_FNV1A, 1);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(first_word_of_xxh64_is_the_published_hash_at_seed_0),
+        cmocka_unit_test(xxh64_of_the_specification_gives_the_published_hashes),
+        cmocka_unit_test(both_words_of_xxh64_follow_the_specification_at_seeds_0_and_1),
+        cmocka_unit_test(xxh64_does_not_depend_on_where_the_bytes_lie),
+        cmocka_unit_test(items_may_hold_zero_bytes),
+        cmocka_unit_test(checksum_is_xxh64_at_seed_0),
+        cmocka_unit_test(fnv1a_gives_the_published_hashes),
+        cmocka_unit_test(splitmix_gives_the_published_words),
+        cmocka_unit_test(fnv1a_scheme_splits_the_mix_into_low_and_high_half),
+        cmocka_unit_test(fnv1a_layer_of_the_own_vector_has_its_published_bits),
+        cmocka_unit_test(only_fnv1a_is_bound_to_2_to_the_32_bits),
+        cmocka_unit_test(scheme_numbers_are_those_of_the_file_format),
+    };
+    return cmocka_run_group_tests(tests, print_seed, NULL);
+}
