@@ -19,6 +19,7 @@ struct real {
     bool zero_is_legal;
     bool is_open; // min and max themselves are out of range
     char text[64];
+    char initial[64];         // the text at load, after the load arguments
     RedisModuleString *shown; // the text as CONFIG GET last handed it out: ours to free
 };
 
@@ -26,6 +27,7 @@ struct whole {
     const char *name;
     long long value;
     long long min, max;
+    long long initial; // the value at load, after the load arguments
 };
 
 static struct {
@@ -36,12 +38,15 @@ static struct {
     struct whole max_bytes;
     uint64_t maxmemory; // the server's own setting, 0 = none
 } config = {
-    .error_rate = {"error-rate", 0.01, 0, 1, false, true, "0.01", NULL},
-    .bits_per_key = {"bits-per-key", 0, SIZING_MIN_BITS_PER_KEY, SIZING_MAX_BITS_PER_KEY, true,
-                     false, "0", NULL},
-    .initial_size = {"initial-size", 100, 1, FILTER_MAX_CAPACITY},
-    .expansion_factor = {"expansion-factor", 2, 0, FILTER_MAX_EXPANSION},
-    .max_bytes = {"max-bytes", 0, 0, INT64_MAX},
+    .error_rate = {.name = "error-rate", .value = 0.01, .max = 1, .is_open = true, .text = "0.01"},
+    .bits_per_key = {.name = "bits-per-key",
+                     .min = SIZING_MIN_BITS_PER_KEY,
+                     .max = SIZING_MAX_BITS_PER_KEY,
+                     .zero_is_legal = true,
+                     .text = "0"},
+    .initial_size = {.name = "initial-size", .value = 100, .min = 1, .max = FILTER_MAX_CAPACITY},
+    .expansion_factor = {.name = "expansion-factor", .value = 2, .max = FILTER_MAX_EXPANSION},
+    .max_bytes = {.name = "max-bytes", .max = INT64_MAX},
 };
 
 struct filter_params config_default_params(void) {
@@ -101,11 +106,22 @@ static RedisModuleString *on_get_real(const char *name, void *privdata) {
     return setting->shown;
 }
 
+/* At start the server sets every name: to what the configuration says, else to its default. A
+ * setting with two names must not lose the one's value to the other's default, so the plain name's
+ * default is passed over. */
+static bool is_starting;
+static const char PLAIN_PREFIX[] = "bf-";
+
+static bool is_plain_default(const char *name, bool is_default) {
+    return is_starting && is_default && strncmp(name, PLAIN_PREFIX, strlen(PLAIN_PREFIX)) == 0;
+}
+
 static int on_set_real(const char *name, RedisModuleString *value, void *privdata,
                        RedisModuleString **err) {
-    (void)name;
     struct real *setting = privdata;
-    if (set_real(setting, RedisModule_StringPtrLen(value, NULL))) return REDISMODULE_OK;
+    const char *text = RedisModule_StringPtrLen(value, NULL);
+    if (is_plain_default(name, strcmp(text, setting->initial) == 0)) return REDISMODULE_OK;
+    if (set_real(setting, text)) return REDISMODULE_OK;
     *err = RedisModule_CreateStringPrintf(NULL, "bf.%s must be a number in the range %c%g, %g%c%s",
                                           setting->name, setting->is_open ? '(' : '[', setting->min,
                                           setting->max, setting->is_open ? ')' : ']',
@@ -121,32 +137,67 @@ static long long on_get_whole(const char *name, void *privdata) {
 
 static int on_set_whole(const char *name, long long value, void *privdata,
                         RedisModuleString **err) {
-    (void)name, (void)err; // the server has checked the range
+    (void)err; // the server has checked the range
     struct whole *setting = privdata;
+    if (is_plain_default(name, value == setting->initial)) return REDISMODULE_OK;
     setting->value = value;
     return REDISMODULE_OK;
 }
 
-static int register_real(RedisModuleCtx *ctx, struct real *setting) {
-    return RedisModule_RegisterStringConfig(ctx, setting->name, setting->text,
-                                            REDISMODULE_CONFIG_DEFAULT, on_get_real, on_set_real,
-                                            NULL, setting);
+/* Redis 8 lets a module leave out its prefix, and RedisBloom's users know the plain names there.
+ * The flag is newer than the header of 7.0; a server that does not know it must not be asked. */
+#define CONFIG_UNPREFIXED (1ULL << 9)
+
+static bool has_plain_names(void) {
+    void *of_valkey = NULL;
+    RedisModule_GetApi("ValkeyModule_Alloc", (void *)&of_valkey);
+    return !of_valkey && RedisModule_GetServerVersion() >= 0x080000;
 }
 
-static int register_whole(RedisModuleCtx *ctx, struct whole *setting, unsigned flags) {
-    return RedisModule_RegisterNumericConfig(ctx, setting->name, setting->value, flags,
-                                             setting->min, setting->max, on_get_whole, on_set_whole,
-                                             NULL, setting);
+static int register_real(RedisModuleCtx *ctx, const char *name, unsigned flags,
+                         struct real *setting) {
+    memcpy(setting->initial, setting->text, sizeof(setting->initial));
+    return RedisModule_RegisterStringConfig(ctx, name, setting->text, flags, on_get_real,
+                                            on_set_real, NULL, setting);
 }
 
-static int register_all(RedisModuleCtx *ctx) {
-    if (register_real(ctx, &config.error_rate) || register_real(ctx, &config.bits_per_key) ||
-        register_whole(ctx, &config.initial_size, REDISMODULE_CONFIG_DEFAULT) ||
-        register_whole(ctx, &config.expansion_factor, REDISMODULE_CONFIG_DEFAULT) ||
-        register_whole(ctx, &config.max_bytes, REDISMODULE_CONFIG_MEMORY)) {
+static int register_whole(RedisModuleCtx *ctx, const char *name, unsigned flags,
+                          struct whole *setting) {
+    setting->initial = setting->value;
+    return RedisModule_RegisterNumericConfig(ctx, name, setting->value, flags, setting->min,
+                                             setting->max, on_get_whole, on_set_whole, NULL,
+                                             setting);
+}
+
+/* All settings under `prefix`. */
+static int register_all(RedisModuleCtx *ctx, const char *prefix, unsigned flags) {
+    struct real *reals[] = {&config.error_rate, &config.bits_per_key};
+    struct whole *wholes[] = {&config.initial_size, &config.expansion_factor, &config.max_bytes};
+    char name[64];
+    for (size_t i = 0; i < sizeof(reals) / sizeof(reals[0]); i++) {
+        snprintf(name, sizeof(name), "%s%s", prefix, reals[i]->name);
+        if (register_real(ctx, name, flags, reals[i]) != REDISMODULE_OK) return REDISMODULE_ERR;
+    }
+    for (size_t i = 0; i < sizeof(wholes) / sizeof(wholes[0]); i++) {
+        bool is_size = wholes[i] == &config.max_bytes; // 1gb is legal
+        unsigned more = is_size ? (unsigned)REDISMODULE_CONFIG_MEMORY : 0;
+        snprintf(name, sizeof(name), "%s%s", prefix, wholes[i]->name);
+        if (register_whole(ctx, name, flags | more, wholes[i]) != REDISMODULE_OK) {
+            return REDISMODULE_ERR;
+        }
+    }
+    return REDISMODULE_OK;
+}
+
+static int register_settings(RedisModuleCtx *ctx) {
+    if (register_all(ctx, "", REDISMODULE_CONFIG_DEFAULT) != REDISMODULE_OK) return REDISMODULE_ERR;
+    if (has_plain_names() && register_all(ctx, PLAIN_PREFIX, CONFIG_UNPREFIXED) != REDISMODULE_OK) {
         return REDISMODULE_ERR;
     }
-    return RedisModule_LoadConfigs(ctx);
+    is_starting = true;
+    int result = RedisModule_LoadConfigs(ctx);
+    is_starting = false;
+    return result;
 }
 
 /* ---- The server's maxmemory --------------------------------------------------------------- */
@@ -217,7 +268,7 @@ static int set_from_arguments(RedisModuleCtx *ctx, RedisModuleString **argv, int
 int config_load(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
     if (argc == 1 && *RedisModule_StringPtrLen(argv[0], NULL) == '\0') argc = 0;
     if (set_from_arguments(ctx, argv, argc) != REDISMODULE_OK) return REDISMODULE_ERR;
-    if (register_all(ctx) != REDISMODULE_OK) {
+    if (register_settings(ctx) != REDISMODULE_OK) {
         RedisModule_Log(ctx, "warning", "a setting in the configuration is not legal");
         return REDISMODULE_ERR;
     }
