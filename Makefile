@@ -48,15 +48,17 @@ PURE_OBJ  = $(patsubst %.c,$(OBJ)/%.o,$(wildcard module/core/*.c rdb/*.c))
 GLUE_OBJ  = $(patsubst %.c,$(OBJ)/%.o,$(wildcard module/*.c))
 UNIT      = $(patsubst %.c,$(OBJ)/%,$(wildcard tests/unit/test_*.c))
 STUDY     = $(patsubst %.c,$(OBJ)/%,$(wildcard tests/bench/study_*.c))
+BENCH     = $(addprefix $(OBJ)/tests/bench/,bench_core load)
+FLOOR_OBJ = $(OBJ)/tests/bench/floor.o
 
 # run, test and asan install what is missing before anything is compiled; plain `make` never does.
-DEPS = $(if $(filter test% asan study,$(MAKECMDGOALS)),deps,$(if $(filter run,$(MAKECMDGOALS)),deps-run))
+DEPS = $(if $(filter test% asan study bench%,$(MAKECMDGOALS)),deps,$(if $(filter run,$(MAKECMDGOALS)),deps-run))
 RUN_DEPS = CC='$(CC)' PYTHON='$(PYTHON)' REDIS_SERVER='$(REDIS_SERVER)' \
            REDISMODULE_DIR='$(REDISMODULE_DIR)' sh tests/tools/deps.sh
 RUN_TESTS = $(TEST_ENV) BLOOMPORT_SO='$(abspath $(SO))' REDIS_SERVER='$(REDIS_SERVER)' \
             $(PYTHON) tests/tools/run_tests.py --out $(OBJ)
 
-.PHONY: all run deps deps-run test test-unit test-server test-large asan study \
+.PHONY: all run deps deps-run test test-unit test-server test-large asan study bench bench-plot bench-core \
         check-layers format clean help
 .DELETE_ON_ERROR:
 .SECONDARY:
@@ -97,6 +99,18 @@ asan: ## `make test` under AddressSanitizer and UBSan; any report is a failure
 study: $(STUDY) | deps ## build and run the sizing experiments of tests/bench/study_*.c
 	@set -e; for program in $(STUDY); do $$program; done
 
+# N=, ROUNDS=, SECONDS=, ROWS=, SIZES= and PEER= reach it as environment; see tests/bench/bench.py.
+RUN_BENCH = BLOOMPORT_SO='$(abspath $(SO))' BENCH_BUILT='$(abspath $(OBJ))/tests/bench' \
+            REDIS_SERVER='$(REDIS_SERVER)' $(PYTHON) tests/bench/bench.py
+bench: $(SO) $(BENCH) $(FLOOR_OBJ:.o=.so) | deps ## CPU per item against doing nothing, and PEER=other.so: N= ROUNDS= ROWS=
+	@$(RUN_BENCH)
+
+bench-plot: $(SO) $(BENCH) $(FLOOR_OBJ:.o=.so) | deps ## measure speed against filter size, draw tests/bench/speed.svg: SIZES="256K 1G"
+	@$(RUN_BENCH) --plot
+
+bench-core: $(BENCH) | deps ## the core alone, no server: ROUNDS= SIZES=
+	@$(OBJ)/tests/bench/bench_core $(or $(ROUNDS),7) $(SIZES)
+
 # Only RedisModule_OnLoad may be exported: the server would replace any other function of ours by
 # its own of the same name. The sanitizers export symbols of their own.
 $(SO): $(GLUE_OBJ) $(PURE_OBJ)
@@ -109,21 +123,24 @@ endif
 
 # Two compile rules. PURE code is compiled without redismodule.h on the include path; so are the
 # programs that test it.
-PURE_PROGRAM_OBJ = $(addsuffix .o,$(UNIT) $(STUDY))
+PURE_PROGRAM_OBJ = $(addsuffix .o,$(UNIT) $(STUDY) $(BENCH))
 $(PURE_OBJ) $(PURE_PROGRAM_OBJ): $(OBJ)/%.o: %.c Makefile | $(DEPS) check-layers
 	@mkdir -p $(@D)
 	$(CC) $(BASE_CFLAGS) $(CFLAGS) $(SANITIZE) -c -o $@ $<
 
 # GLUE code sees the server.
-$(GLUE_OBJ): $(OBJ)/%.o: %.c Makefile | $(REDISMODULE_DIR)/redismodule.h
+$(GLUE_OBJ) $(FLOOR_OBJ): $(OBJ)/%.o: %.c Makefile | $(REDISMODULE_DIR)/redismodule.h
 	@mkdir -p $(@D)
 	$(CC) $(BASE_CFLAGS) -isystem $(REDISMODULE_DIR) $(CFLAGS) $(SANITIZE) -c -o $@ $<
 
 $(UNIT): $(OBJ)/%: $(OBJ)/%.o $(PURE_OBJ)
 	$(CC) $(SANITIZE) $(LDFLAGS) -o $@ $^ -lcmocka -lm
 
-$(STUDY): $(OBJ)/%: $(OBJ)/%.o $(PURE_OBJ)
+$(STUDY) $(BENCH): $(OBJ)/%: $(OBJ)/%.o $(PURE_OBJ)
 	$(CC) $(SANITIZE) $(LDFLAGS) -o $@ $^ -lm
+
+$(FLOOR_OBJ:.o=.so): $(FLOOR_OBJ)
+	$(CC) $(SANITIZE) $(LDFLAGS) -shared -o $@ $^
 
 $(REDISMODULE_DIR)/redismodule.h: | $(DEPS)
 	@test -f $@ || { echo "redismodule.h is not in $(REDISMODULE_DIR): run 'make deps' on Debian, or" \
@@ -148,4 +165,4 @@ clean: ## remove what was built; keeps the fetched header and the data of `make 
 help: ## this list
 	@sed -nE 's/^([a-z-]+):.*## (.*)/\1|\2/p' Makefile | awk -F'|' '{printf "  make %-12s %s\n", $$1, $$2}'
 
--include $(PURE_OBJ:.o=.d) $(GLUE_OBJ:.o=.d) $(PURE_PROGRAM_OBJ:.o=.d)
+-include $(PURE_OBJ:.o=.d) $(GLUE_OBJ:.o=.d) $(FLOOR_OBJ:.o=.d) $(PURE_PROGRAM_OBJ:.o=.d)

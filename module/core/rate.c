@@ -10,9 +10,9 @@
  *   repeating queries    a stride of small order modulo m visits few positions
  *   aligned items        another item runs along the query's own progression
  *   both at once         an item along a repeating query
- *   even arrays          strides that share powers of two with m crowd into classes
+ *   common factors       strides that share a factor with m crowd into classes
  *
- * The last only ever concerns sizes given by bits per key: by error rate we choose m odd.
+ * The last hardly concerns sizes given by error rate: there we choose m odd.
  *
  * Wraps. When a + i*b passes 2^64 the position jumps by c = 2^64 mod m. That is a help: two items
  * with equal a mod m and b mod m still differ if their wraps do. c has the order odd_part modulo
@@ -188,28 +188,35 @@ static double aligned_repeats(const struct shape *s, double f) {
     return cases * s->n / (s->m * s->m * s->m);
 }
 
-/* ---- Even arrays -------------------------------------------------------------------------- */
+/* ---- Factors that strides share with m
+ * -------------------------------------------------------------------------- */
 
 /* A stride that shares 2^j with an even m stays in one class of positions modulo 2^j (2^64 modulo m
- * does too), and so do the items like it, which then overlap far more.
+ * does too), and so do the items like it, which then overlap far more; without wraps that goes for
+ * every factor of m.
  *  - An item of order d | m, d <= k (chance totient(d)/m) fills a coset of d positions and covers
  *    every query of an order dividing d (d/m) that starts in it (d/m). Fitted: 0.7 of that sum, the
  *    rest being lost to wraps or already in fill^visits; 0.2 where wraps leave the coset.
  *  - Strides that differ by m/2, m/4... share every 2nd, 4th... position: the f^(k/2) of
  *    aligned_weight again. Fitted: 5.5 (k-2.5).
  * Both from the measured excess at 56 even m = 4..32768, k = 3..22, n = 1..1024. */
-static double even_classes(const struct shape *s, double f) {
-    double k = s->k;
-    if (s->nbits % 2 != 0 || s->k < 3) return 0;
-    double cosets = 0;
+static double crowded_cosets(const struct shape *s) {
+    double sum = 0;
     for (uint32_t d = 2; d <= s->k; d++) {
         if (s->nbits % d != 0) continue;
         uint32_t odd = d / (d & (0U - d));
         bool stays = odd == 1 || odd == s->odd_part || s->odd_part == 1;
-        cosets += (stays ? 0.7 : 0.2) * totient(d) * d * d;
+        sum += (stays ? 0.7 : 0.2) * totient(d) * d * d;
     }
-    double strides = 5.5 * (k - 2.5) * real_pow(f, k / 2);
-    return s->n / (s->m * s->m) * (cosets / s->m + strides);
+    return s->n / (s->m * s->m * s->m) * sum;
+}
+
+static double common_factors(const struct shape *s, double f) {
+    bool is_even = s->nbits % 2 == 0, wraps = s->odd_part > 1;
+    if (s->k < 3 || (!is_even && wraps)) return 0;
+    double k = s->k;
+    double strides = is_even ? 5.5 * (k - 2.5) * real_pow(f, k / 2) : 0;
+    return crowded_cosets(s) + s->n / (s->m * s->m) * strides;
 }
 
 /* fill^k and the repeating queries, at the given fill; sets the powers. */
@@ -222,7 +229,7 @@ static double visiting_rate(struct shape *s, double f) {
 /* Strides that g = 2^j divides (1/g) stay in a class of m/g bits, and one item of just that g
  * (1/2g, for the last 1/g) in the same class (1/g) fills much of it if m/g is little above k. The
  * class is a filter of its own with a higher fill; the mean fill stays, hence the tangent.
- * Beyond 2.5 k it is lost in the other terms; up to k it is the cosets of even_classes. */
+ * Beyond 2.5 k it is lost in the other terms; up to k it is the cosets above. */
 static double crowded_class(const struct shape *s, double f) {
     uint64_t twos = s->nbits & (0 - s->nbits);
     uint64_t g = twos;
@@ -248,6 +255,6 @@ double rate_when_full(double items, uint64_t nbits, uint32_t nhashes, bool wraps
     double f = fill_when_full(&s);
     double rate = visiting_rate(&s, f); // first: it sets the powers the others use
     rate += aligned_items(&s, f) + aligned_repeats(&s, f);
-    rate += even_classes(&s, f) + crowded_class(&s, f);
+    rate += common_factors(&s, f) + crowded_class(&s, f);
     return rate < 1 ? rate : 1;
 }

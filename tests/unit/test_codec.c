@@ -146,29 +146,29 @@ static void a_filter_half_way_through_loading_comes_back_half_way(void **state) 
 
 /* ---- The bytes themselves ---- */
 
-/* A filter of known fields, made by hand; its header, written by hand from FORMAT.md 2. The checksum
- * is of a Python XXH64 that shares no code with us. */
+/* A filter of known fields, made by hand; its header, written by hand from FORMAT.md 2. The
+ * checksum is of a Python XXH64 that shares no code with us. */
 static const uint8_t GOLDEN[] = {
-    'B', 'L', 'O', 'O', 'M', 'P', 'R', 'T',         // magic
-    1, 0, 0, 0,                                     // version
-    1, 0, 0, 0,                                     // fnv1a, CLASSIC, no flags
-    2, 0, 0, 0,                                     // expansion
-    2, 0, 0, 0,                                     // layers
-    0, 0, 0, 0, 0, 0, 0xe8, 0x3f,                   // error rate 0.75
-    0, 0, 0, 0, 0, 0, 0, 0,                         // no bits per key
-    42, 0, 0, 0, 0, 0, 0, 0,                        // loaded: ceil(25/8) + ceil(300/8)
-    3, 0, 0, 0, 0, 0, 0, 0,                         // layer 0: capacity
-    2, 0, 0, 0, 0, 0, 0, 0,                         // items
-    7, 0, 0, 0, 0, 0, 0, 0,                         // ones
-    0, 0, 0, 0, 0, 0, 0xe0, 0x3f,                   // error rate 0.5
-    4, 0, 0, 0,                                     // k
-    25, 0, 0, 0, 0, 0, 0, 0,                        // m
-    6, 0, 0, 0, 0, 0, 0, 0,                         // layer 1: capacity
-    1, 0, 0, 0, 0, 0, 0, 0,                         // items
-    4, 0, 0, 0, 0, 0, 0, 0,                         // ones
-    0, 0, 0, 0, 0, 0, 0xd0, 0x3f,                   // error rate 0.25
-    8, 0, 0, 0,                                     // k
-    0x2c, 1, 0, 0, 0, 0, 0, 0,                      // m
+    'B',  'L',  'O',  'O',  'M',  'P',  'R',  'T',  // magic
+    1,    0,    0,    0,                            // version
+    1,    0,    0,    0,                            // fnv1a, CLASSIC, no flags
+    2,    0,    0,    0,                            // expansion
+    2,    0,    0,    0,                            // layers
+    0,    0,    0,    0,    0,    0,    0xe8, 0x3f, // error rate 0.75
+    0,    0,    0,    0,    0,    0,    0,    0,    // no bits per key
+    42,   0,    0,    0,    0,    0,    0,    0,    // loaded: ceil(25/8) + ceil(300/8)
+    3,    0,    0,    0,    0,    0,    0,    0,    // layer 0: capacity
+    2,    0,    0,    0,    0,    0,    0,    0,    // items
+    7,    0,    0,    0,    0,    0,    0,    0,    // ones
+    0,    0,    0,    0,    0,    0,    0xe0, 0x3f, // error rate 0.5
+    4,    0,    0,    0,                            // k
+    25,   0,    0,    0,    0,    0,    0,    0,    // m
+    6,    0,    0,    0,    0,    0,    0,    0,    // layer 1: capacity
+    1,    0,    0,    0,    0,    0,    0,    0,    // items
+    4,    0,    0,    0,    0,    0,    0,    0,    // ones
+    0,    0,    0,    0,    0,    0,    0xd0, 0x3f, // error rate 0.25
+    8,    0,    0,    0,                            // k
+    0x2c, 1,    0,    0,    0,    0,    0,    0,    // m
     0x25, 0x32, 0x5b, 0x85, 0x35, 0x66, 0x43, 0x73, // checksum
 };
 
@@ -205,8 +205,8 @@ static void a_known_filter_has_its_golden_header(void **state) {
 static void the_golden_header_is_its_known_filter(void **state) {
     (void)state;
     struct filter *filter = golden_filter(), *decoded = NULL;
-    assert_int_equal(
-        codec_decode_header(GOLDEN, sizeof GOLDEN, FILTER_NO_LIMIT, &decoded), STATUS_OK);
+    assert_int_equal(codec_decode_header(GOLDEN, sizeof GOLDEN, FILTER_NO_LIMIT, &decoded),
+                     STATUS_OK);
     assert_true(same_filter(filter, decoded)); // the bits of both are zero
     filter_free(decoded);
     filter_free(filter);
@@ -372,6 +372,37 @@ static void shapes_of_a_layer_out_of_range_are_refused(void **state) {
     }
 }
 
+/* Each contradiction alone, everything else in order. */
+static void a_layer_without_bits_or_with_more_ones_than_bits_is_refused(void **state) {
+    (void)state;
+    struct header header = {.len = sizeof GOLDEN};
+    memcpy(header.bytes, GOLDEN, sizeof GOLDEN);
+    set(&header, LAYER0(IN_ITEMS), 8, 0);
+    set(&header, LAYER0(IN_ONES), 8, 0);
+    assert_status(&header, STATUS_OK, "an empty layer");
+    set(&header, LAYER0(IN_NBITS), 8, 0);
+    set(&header, AT_LOADED, 8, 38);
+    assert_status(&header, STATUS_CORRUPT, "m 0 of an empty layer");
+
+    memcpy(header.bytes, GOLDEN, sizeof GOLDEN);
+    set(&header, LAYER0(IN_CAPACITY), 8, 7);
+    set(&header, LAYER0(IN_ITEMS), 8, 7); // of 4 hashes: up to 28 ones, but there are 25 bits
+    set(&header, LAYER0(IN_ONES), 8, 25);
+    assert_status(&header, STATUS_OK, "as many ones as bits");
+    set(&header, LAYER0(IN_ONES), 8, 26);
+    assert_status(&header, STATUS_CORRUPT, "more ones than bits");
+}
+
+static void ones_are_held_to_k_times_items_to_the_bit(void **state) {
+    (void)state;
+    struct header header = {.len = sizeof GOLDEN};
+    memcpy(header.bytes, GOLDEN, sizeof GOLDEN);
+    set(&header, LAYER0(IN_ONES), 8, 8); // 2 items of 4 hashes
+    assert_status(&header, STATUS_OK, "k * items ones");
+    set(&header, LAYER0(IN_ONES), 8, 9);
+    assert_status(&header, STATUS_CORRUPT, "k * items + 1 ones");
+}
+
 static void doubles_out_of_range_are_refused(void **state) {
     (void)state;
     static const double RATES[] = {0, -0.0, 1, 1.5, -0.01, NAN, INFINITY, -INFINITY};
@@ -382,7 +413,8 @@ static void doubles_out_of_range_are_refused(void **state) {
         assert_each_refused(&field, 1);
     }
     for (size_t i = 0; i < COUNT(LAYER_RATES); i++) {
-        struct field field = {"layer error rate", LAYER1(IN_ERROR_RATE), 8, bits_of(LAYER_RATES[i])};
+        struct field field = {"layer error rate", LAYER1(IN_ERROR_RATE), 8,
+                              bits_of(LAYER_RATES[i])};
         assert_each_refused(&field, 1);
     }
     for (size_t i = 0; i < COUNT(BITS); i++) {
@@ -529,6 +561,8 @@ int main(void) {
         spied(fields_of_the_filter_out_of_range_are_refused),
         spied(counts_of_a_layer_out_of_range_are_refused),
         spied(shapes_of_a_layer_out_of_range_are_refused),
+        spied(a_layer_without_bits_or_with_more_ones_than_bits_is_refused),
+        spied(ones_are_held_to_k_times_items_to_the_bit),
         spied(doubles_out_of_range_are_refused),
         spied(two_promises_at_once_are_refused_and_so_is_none),
         spied(the_ends_of_every_range_are_accepted),

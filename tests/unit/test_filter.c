@@ -1,5 +1,5 @@
-/* The filter: against a plain set, its parts, the edges of its growth, copies. What it refuses is in
- * test_filter_limits.c, how often it errs in test_rates.c. */
+/* The filter: against a plain set, its parts, the edges of its growth, copies. What it refuses is
+ * in test_filter_limits.c, how often it errs in test_rates.c. */
 
 #include "tests/unit/helpers.h"
 
@@ -41,8 +41,8 @@ static void random_adds_and_lookups_agree_with_a_plain_set_while_it_grows(void *
     (void)state;
     static const uint32_t EXPANSIONS[] = {1, 2, 4, 10, 32768};
     for (size_t i = 0; i < COUNT(EXPANSIONS); i++) {
-        struct filter_params params = {.capacity = 100, .error_rate = 0.01,
-                                       .expansion = EXPANSIONS[i]};
+        struct filter_params params = {
+            .capacity = 100, .error_rate = 0.01, .expansion = EXPANSIONS[i]};
         run_against_a_set(params, 10 + i);
     }
 }
@@ -54,8 +54,10 @@ static void random_operations_agree_with_a_plain_set_however_it_is_made(void **s
     run_against_a_set((struct filter_params){.capacity = 50, .bits_per_key = 12, .expansion = 2},
                       22);
     run_against_a_set((struct filter_params){.capacity = 30000, .error_rate = 0.001}, 23);
-    run_against_a_set((struct filter_params){.capacity = 100, .error_rate = 0.01, .expansion = 2,
-                                             .scheme = SCHEME_FNV1A}, 24);
+    run_against_a_set(
+        (struct filter_params){
+            .capacity = 100, .error_rate = 0.01, .expansion = 2, .scheme = SCHEME_FNV1A},
+        24);
 }
 
 /* ---- What it is made of ---- */
@@ -97,8 +99,8 @@ static void scaling_first_layer_is_sized_for_the_first_share(void **state) {
 static void by_bits_per_key_the_first_layer_has_exactly_those_bits(void **state) {
     (void)state;
     for (uint32_t expansion = 0; expansion <= 4; expansion += 2) {
-        struct filter_params params = {.capacity = 1001, .bits_per_key = 10.5, .error_rate = 0.3,
-                                       .expansion = expansion};
+        struct filter_params params = {
+            .capacity = 1001, .bits_per_key = 10.5, .error_rate = 0.3, .expansion = expansion};
         struct filter *filter = NULL;
         assert_int_equal(filter_new(&params, FILTER_NO_LIMIT, &filter), STATUS_OK);
         assert_true(filter->layers[0].nbits == 10511); // ceil(1001 * 10.5)
@@ -112,8 +114,8 @@ static void by_bits_per_key_the_first_layer_has_exactly_those_bits(void **state)
  * come from a Python program that shares no code with us: XXH64 after its specification, position
  * i = (a + i*b mod 2^64) mod m, LSB first; golden = XXH64(the 1250 bytes, seed 0). */
 static void assert_golden(enum scheme scheme, uint64_t ones, uint64_t golden) {
-    struct filter_params params = {.capacity = 1000, .bits_per_key = 10, .expansion = 2,
-                                   .scheme = scheme};
+    struct filter_params params = {
+        .capacity = 1000, .bits_per_key = 10, .expansion = 2, .scheme = scheme};
     struct filter *filter = NULL;
     assert_int_equal(filter_new(&params, FILTER_NO_LIMIT, &filter), STATUS_OK);
     for (uint64_t i = 0; i < 1000; i++) add_item(filter, i);
@@ -142,7 +144,8 @@ static void sizes_are_what_was_asked_of_the_allocator(void **state) {
     for (uint32_t nlayers = 1; nlayers < 6; nlayers++) {
         assert_true(filter_size_bytes(filter) == spy.bytes);
         uint64_t bytes = 0;
-        for (uint32_t i = 0; i < filter->nlayers; i++) bytes += layer_bytes(filter->layers[i].nbits);
+        for (uint32_t i = 0; i < filter->nlayers; i++)
+            bytes += layer_bytes(filter->layers[i].nbits);
         assert_true(filter_array_bytes(filter) == bytes);
         assert_true(filter_structure_bytes(nlayers) == spy.bytes - bytes);
         assert_true(!filter->is_loading && filter->loaded == bytes);

@@ -103,8 +103,8 @@ static void error_rates_outside_0_to_1_are_refused(void **state) {
 
 static void bits_per_key_outside_1_to_256_are_refused(void **state) {
     (void)state;
-    static const double BAD[] = {0.5, 0.9999999, -1, -10, 256.0000001, 1e300, 1e-300,
-                                 INFINITY, -INFINITY, NAN};
+    static const double BAD[] = {0.5,   0.9999999, -1,       -10,       256.0000001,
+                                 1e300, 1e-300,    INFINITY, -INFINITY, NAN};
     for (size_t i = 0; i < COUNT(BAD); i++) {
         struct filter_params params = GOOD;
         params.bits_per_key = BAD[i];
@@ -160,8 +160,8 @@ static void the_ends_of_every_range_are_accepted(void **state) {
 
 static void fnv1a_of_more_than_2_to_the_32_bits_is_refused(void **state) {
     (void)state;
-    struct filter_params params = {.capacity = (UINT64_C(1) << 29) + 1, .bits_per_key = 8,
-                                   .scheme = SCHEME_FNV1A};
+    struct filter_params params = {
+        .capacity = (UINT64_C(1) << 29) + 1, .bits_per_key = 8, .scheme = SCHEME_FNV1A};
     assert_refused(params);
     params.capacity = UINT64_C(1) << 29; // 2^32 bits can be addressed; the limit is what refuses
     struct filter *filter = NULL;
@@ -173,17 +173,16 @@ static void fnv1a_of_more_than_2_to_the_32_bits_is_refused(void **state) {
 
 static void fnv1a_growth_over_2_to_the_32_bits_is_refused_and_leaves_it_unchanged(void **state) {
     (void)state;
-    struct filter_params params = {.capacity = 20000, .bits_per_key = 8, .expansion = 32768,
-                                   .scheme = SCHEME_FNV1A};
+    struct filter_params params = {
+        .capacity = 20000, .bits_per_key = 8, .expansion = 32768, .scheme = SCHEME_FNV1A};
     struct filter *filter = NULL;
     assert_int_equal(filter_new(&params, FILTER_NO_LIMIT, &filter), STATUS_OK);
     fill_to(filter, 20000, 0);
     struct filter *before = copy_of(filter);
     bool added;
     spy.largest = 0;
-    enum status status =
-        try_add(filter, absent_item(filter, 1000000), FILTER_NO_LIMIT, &added);
-    assert_int_equal(status, STATUS_NOMEM); // "it cannot grow"
+    enum status status = try_add(filter, absent_item(filter, 1000000), FILTER_NO_LIMIT, &added);
+    assert_int_equal(status, STATUS_NOMEM);       // "it cannot grow"
     assert_true(spy.largest < (uint64_t)1 << 29); // refused before 5.2e9 bits were asked for
     assert_true(same_filter(filter, before));
     filter_free(before);

@@ -23,8 +23,8 @@ static uint64_t spec_stripes(const uint8_t **at, size_t *left, uint64_t seed) {
     for (; *left >= 32; *at += 32, *left -= 32) {
         for (int i = 0; i < 4; i++) acc[i] = spec_round(acc[i], load_le(*at + 8 * i, 8));
     }
-    uint64_t h = rng_rotl(acc[0], 1) + rng_rotl(acc[1], 7) + rng_rotl(acc[2], 12) +
-                 rng_rotl(acc[3], 18);
+    uint64_t h =
+        rng_rotl(acc[0], 1) + rng_rotl(acc[1], 7) + rng_rotl(acc[2], 12) + rng_rotl(acc[3], 18);
     for (int i = 0; i < 4; i++) h = (h ^ spec_round(0, acc[i])) * P1 + P4;
     return h;
 }

@@ -72,9 +72,9 @@ static struct layer new_layer(uint64_t nbits, uint32_t nhashes) {
 }
 
 /* Edges of bytes and words, powers of two and their neighbours, primes. */
-static const uint64_t SIZES[] = {1,  2,  3,  7,   8,   9,   15,  16,  17,   31,   63,    64,   65,
-                                 97, 127, 128, 129, 255, 256, 257, 1000, 1023, 1024, 1025, 65536,
-                                 65537};
+static const uint64_t SIZES[] = {1,   2,   3,    7,    8,    9,    15,    16,   17,
+                                 31,  63,  64,   65,   97,   127,  128,   129,  255,
+                                 256, 257, 1000, 1023, 1024, 1025, 65536, 65537};
 static const uint32_t HASHES[] = {1, 2, 3, 7, 8, 14, 30, 255};
 
 /* Runs `test` on a fresh layer and model of every size and number of hashes. */
@@ -93,8 +93,8 @@ static void for_every_shape(void (*test)(struct layer *, struct model *, struct 
 
 /* Mostly any pair; now and then one that is at an edge: stride 0, full wrap, both tiny. */
 static struct hash random_hash(struct rng *r) {
-    static const uint64_t EDGES[] = {0, 1, 2, UINT64_MAX, UINT64_MAX - 1, UINT64_C(1) << 63,
-                                     UINT32_MAX, UINT64_C(1) << 32};
+    static const uint64_t EDGES[] = {
+        0, 1, 2, UINT64_MAX, UINT64_MAX - 1, UINT64_C(1) << 63, UINT32_MAX, UINT64_C(1) << 32};
     struct hash hash = {rng_next(r), rng_next(r)};
     if (rng_below(r, 8) == 0) hash.a = EDGES[rng_below(r, COUNT(EDGES))];
     if (rng_below(r, 8) == 0) hash.b = EDGES[rng_below(r, COUNT(EDGES))];

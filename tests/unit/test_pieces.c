@@ -211,6 +211,9 @@ static void a_piece_outside_is_refused_and_changes_nothing(void **state) {
         enum codec_piece piece = codec_put_piece(filter, ENDS[i], bytes, 1);
         assert_int_equal(piece, CODEC_PIECE_OUTSIDE);
     }
+    for (size_t len = 2; len <= TOTAL + 1; len++) { // only its last byte lies beyond
+        assert_int_equal(codec_put_piece(filter, TOTAL + 1, bytes, len), CODEC_PIECE_OUTSIDE);
+    }
     assert_true(same_filter(filter, before));
     filter_free(before);
     release(source, filter);

@@ -64,7 +64,7 @@ static const struct {
     uint32_t nhashes;
     double rate, rounding; // as printed in the contract, and half its last digit
 } CONTRACT[] = {
-    {4, 3, 0.147, 0.0005},   {8, 6, 0.022, 0.0005},     {10, 7, 0.0082, 0.00005},
+    {4, 3, 0.147, 0.0005},    {8, 6, 0.022, 0.0005},       {10, 7, 0.0082, 0.00005},
     {12, 8, 0.0031, 0.00005}, {16, 11, 0.00046, 0.000005}, {20, 14, 0.000067, 0.0000005},
 };
 
@@ -86,7 +86,8 @@ static void bits_per_key_give_the_rates_of_the_contract(void **state) {
 }
 
 /* Filled until n adds have counted, it is more at few bits: 16.4 % instead of 14.7 %. */
-static void full_layers_of_bits_per_key_have_little_more_than_the_rates_of_the_contract(void **state) {
+static void
+full_layers_of_bits_per_key_have_little_more_than_the_rates_of_the_contract(void **state) {
     (void)state;
     for (size_t i = 0; i < COUNT(CONTRACT); i++) {
         struct sizing size = by_bits(100000000, CONTRACT[i].bits_per_key);
@@ -202,8 +203,8 @@ static void bits_never_shrink_as_capacity_grows(void **state) {
     }
 }
 
-/* Where k steps up, fewer bits do: 7 % fewer at k = 1 -> 2 (1 counted item sets 1 bit at k = 1), less
- * at every later step. Else strictly down to 0.001, and within the ripple below that. */
+/* Where k steps up, fewer bits do: 7 % fewer at k = 1 -> 2 (1 counted item sets 1 bit at k = 1),
+ * less at every later step. Else strictly down to 0.001, and within the ripple below that. */
 static void bits_never_shrink_as_the_error_rate_does(void **state) {
     (void)state;
     static const uint64_t CAPACITIES[] = {1, 5, 10, 100, 1000, 1000000, 1000000000};
@@ -257,7 +258,8 @@ static void the_smallest_error_rates_have_a_size(void **state) {
     (void)state;
     struct sizing size;
     for (double p = 1e-9; p > 0; p /= 1e10) {
-        if (sizing_by_error(1, p, SCHEME_XXH64, &size)) assert_true(size.nbits >= 1 && size.nhashes == 30);
+        if (sizing_by_error(1, p, SCHEME_XXH64, &size))
+            assert_true(size.nbits >= 1 && size.nhashes == 30);
     }
     assert_true(sizing_by_error(1, 1 - 1e-16, SCHEME_XXH64, &size));
     assert_true(size.nbits >= 1 && size.nhashes == 1);
@@ -366,7 +368,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(bits_per_key_give_the_hashes_of_the_contract),
         cmocka_unit_test(bits_per_key_give_the_rates_of_the_contract),
-        cmocka_unit_test(full_layers_of_bits_per_key_have_little_more_than_the_rates_of_the_contract),
+        cmocka_unit_test(
+            full_layers_of_bits_per_key_have_little_more_than_the_rates_of_the_contract),
         cmocka_unit_test(bits_per_key_give_exactly_those_bits),
         cmocka_unit_test(bits_per_key_that_binary_cannot_write_are_rounded_up_by_at_most_one),
         cmocka_unit_test(bits_per_key_hashes_are_ln_2_times_bits_rounded_and_held_to_1_and_30),

@@ -1,0 +1,116 @@
+"""`make bench` and `make bench-plot`: starts its servers, measures, prints Markdown.
+
+Environment, all optional:
+    N         items of the filter, default 200000000 (the contract's); 20000000 for a quick look
+    ROUNDS    repetitions, interleaved, default 7
+    SECONDS   of server CPU that one run takes, roughly; default 0.7
+    ROWS      which parts: speed create save small sizes; default all but sizes
+    SIZES     filter sizes of the part `sizes`, default "256K 1M 4M 16M 64M 256M"
+    PEER      path of another module with BF.*: the same load on a server of its own
+    REDIS_SERVER, BLOOMPORT_SO    as for the tests
+
+Writes build/bench/results.json (`sizes` alone: build/bench/sizes.json), and with --plot
+tests/bench/speed.svg, from a fresh measurement of `sizes` or, with --plot-only, from the last one.
+"""
+
+import json
+import os
+import shlex
+import sys
+
+from harness import PEER, REPO, machine, say
+
+import other_rows
+import plot
+import report
+import speed
+
+OUT = REPO / "build" / "bench"
+PICTURE = REPO / "tests" / "bench" / "speed.svg"
+UNITS = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
+
+
+def setting(name, default):
+    return os.environ.get(name) or default
+
+
+def parse_size(text):
+    return int(float(text[:-1]) * UNITS[text[-1].upper()])
+
+
+def command_line(target):
+    names = ("N", "ROUNDS", "SECONDS", "ROWS", "SIZES", "PEER")
+    given = ["%s=%s" % (name, shlex.quote(os.environ[name])) for name in names
+             if os.environ.get(name)]
+    return " ".join(["make", target] + given)
+
+
+def measure(parts, n, rounds, seconds, sizes):
+    """Everything that was asked for, as the dictionary that report.py reads."""
+    variants, left_out = speed.start_variants()
+    results = {"n": n, "rounds": rounds, "seconds": seconds, "left_out": left_out,
+               "machine": machine(variants[0].server)}
+    try:
+        if "speed" in parts or "save" in parts:
+            measure_full(results, variants, parts, n, rounds, seconds)
+        if "sizes" in parts:
+            results["sizes"] = speed.measure_sizes(variants, sizes, rounds, seconds)
+    finally:
+        speed.close_variants(variants)
+    for name, module in other_rows.contenders():
+        if "create" in parts:
+            results.setdefault("create", {})[name] = other_rows.measure_create(name, module)
+        if "small" in parts:
+            results.setdefault("small", {})[name] = other_rows.measure_small(name, module)
+    return results
+
+
+def measure_full(results, variants, parts, n, rounds, seconds):
+    """Speed, then saving: both need the full filters."""
+    if "speed" in parts:
+        results["rows"] = speed.measure(variants, n, rounds, seconds)
+        results["error_rates"] = speed.error_rates(results["rows"])
+    else:
+        for variant in variants:
+            variant.reserve(n)
+        speed.fill(speed.Rows(), variants, n)
+    if "save" in parts:
+        say("save and load")
+        results["save"] = {"bloomport": other_rows.measure_save(variants[0].server)}
+        if PEER:
+            results["save"]["peer"] = other_rows.measure_save(variants[-1].server)
+
+
+def as_json(results):
+    out = dict(results)
+    if "rows" in out:
+        out["rows"] = [{"row": row, "variant": name, "runs": [run.as_json() for run in runs]}
+                       for row, named in results["rows"].runs.items()
+                       for name, runs in named.items()]
+    return out
+
+
+def main(arguments):
+    OUT.mkdir(parents=True, exist_ok=True)
+    wants_plot = "--plot" in arguments
+    if "--plot-only" in arguments:
+        PICTURE.write_text(plot.svg(json.loads((OUT / "sizes.json").read_text())))
+        return
+    parts = ["sizes"] if wants_plot else setting("ROWS", "speed create save small").split()
+    unknown = set(parts) - {"speed", "create", "save", "small", "sizes"}
+    if unknown:
+        sys.exit("ROWS: not known: " + " ".join(sorted(unknown)))
+    sizes = [parse_size(text) for text in setting("SIZES", "256K 1M 4M 16M 64M 256M").split()]
+    results = measure(parts, int(setting("N", "200000000")), int(setting("ROUNDS", "7")),
+                      float(setting("SECONDS", "0.7")), sizes)
+    results["command"] = command_line("bench-plot" if wants_plot else "bench")
+    name = "sizes.json" if parts == ["sizes"] else "results.json"
+    (OUT / name).write_text(json.dumps(as_json(results), indent=1) + "\n")
+    print(report.markdown(results))
+    if wants_plot:
+        PICTURE.write_text(plot.svg(as_json(results)))
+        say("wrote %s" % PICTURE)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,159 @@
+"""What every benchmark row needs: a server, a load, and the server's own account of its CPU time.
+
+Why CPU time and not wall time: it is what the module costs, whoever else uses the machine. The
+server's main thread does all of the work measured here, and getrusage counts its user and system
+time to the microsecond. (What other programs still do to it is to empty its caches: measure on a
+quiet machine.)
+"""
+
+import json
+import os
+import platform
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+REPO = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(REPO / "tests" / "server"))
+
+from redis_server import MODULE, Server  # noqa: E402 (it lives in tests/server)
+
+BUILT = Path(os.environ.get("BENCH_BUILT", REPO / "build" / "release" / "tests" / "bench"))
+LOAD = str(BUILT / "load")
+FLOOR = str(BUILT / "floor.so")
+PEER = os.environ.get("PEER", "")
+
+# Bytes on the way to the server: some 2,600 commands of one item, or four of 1,000. Enough that
+# it always finds more to read (16 KiB at a time), whatever the client's core is doing: a server
+# that has to wait pays for sleeping and waking on both sides of each ratio, and that flatters.
+DEPTH = 131072
+
+
+def cores():
+    """(server's core, client's core), or None where there is only one. The server gets the last:
+    the first often has the interrupts."""
+    usable = sorted(os.sched_getaffinity(0))
+    return (usable[-1], usable[0]) if len(usable) > 1 else None
+
+
+CORES = cores()
+
+
+def pinned(core):
+    """For subprocess: run before the program starts, so that all its threads inherit the core."""
+    return (lambda: os.sched_setaffinity(0, {core})) if CORES else None
+
+
+class BenchServer(Server):
+    """A server on its own core, without persistence, with one module under test."""
+
+    def __init__(self, module, with_floor=False):
+        config = {"maxclients": "100"}
+        if with_floor:
+            config["loadmodule"] = FLOOR
+        super().__init__(config=config, module=os.path.abspath(module))
+
+    def start(self):
+        before = os.sched_getaffinity(0)
+        if CORES:
+            os.sched_setaffinity(0, {CORES[0]})  # the server's threads inherit it
+        try:
+            super().start()
+        finally:
+            os.sched_setaffinity(0, before)
+        self.control = self.connection()
+        return self
+
+    def do(self, *words):
+        """One command; an error reply is an exception."""
+        return self.control.call(*words).plain
+
+    def info(self, section):
+        lines = self.do("INFO", section).decode().splitlines()
+        return dict(line.split(":", 1) for line in lines if ":" in line)
+
+    def cpu_seconds(self):
+        """What the main thread has used so far, user and system."""
+        info = self.info("cpu")
+        for suffix in ("_main_thread", ""):  # Valkey and Redis since 6.2 have the first
+            if "used_cpu_user" + suffix in info:
+                return float(info["used_cpu_user" + suffix]) + float(info["used_cpu_sys" + suffix])
+        raise KeyError("INFO cpu has no CPU times")
+
+
+class Measurement:
+    """One run: `ns` is server CPU per item, `per_second` items per second of wall time."""
+
+    def __init__(self, cpu, answers):
+        self.answers = answers
+        self.items = answers["items"]
+        self.cpu = cpu
+        self.ns = cpu / self.items * 1e9
+        self.per_second = self.items / answers["seconds"]
+        self.server_share = cpu / answers["seconds"]
+        self.client_ns = answers["client_cpu"] / self.items * 1e9
+
+    @property
+    def error_rate(self):
+        return self.answers["absent_ones"] / self.answers["absent"]
+
+    def as_json(self):
+        return dict(self.answers, cpu=self.cpu)
+
+
+def run_load(server, command, key, batch, count, **options):
+    """Send `count` items and return the Measurement. Nothing is subtracted: what the two INFO and
+    the connection cost, some 100 microseconds, is in it."""
+    options.setdefault("depth", DEPTH)
+    words = dict(
+        options, socket=server.socket, command=command, key=key, batch=batch, count=int(count)
+    )
+    before = server.cpu_seconds()
+    done = subprocess.run(
+        [LOAD] + ["%s=%s" % pair for pair in words.items()],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=pinned(CORES and CORES[1]),
+    )
+    if done.returncode != 0:
+        server.check_alive()
+        raise RuntimeError(done.stderr.strip())
+    return Measurement(server.cpu_seconds() - before, json.loads(done.stdout))
+
+
+def say(text):
+    """Progress, beside the tables on stdout."""
+    print("%s  %s" % (time.strftime("%H:%M:%S"), text), file=sys.stderr, flush=True)
+
+
+# The machine, to stand beside the numbers
+
+
+def first_line(path, starting=""):
+    try:
+        with open(path, encoding="utf-8") as lines:
+            return next((line.strip() for line in lines if line.startswith(starting)), "")
+    except OSError:
+        return ""
+
+
+def machine(server):
+    info = server.info("server")
+    cpu = first_line("/proc/cpuinfo", "model name").partition(":")[2].strip()
+    caches = [
+        first_line("/sys/devices/system/cpu/cpu0/cache/index%d/size" % index) for index in (2, 3)
+    ]
+    name = "Valkey" if "valkey_version" in info else "Redis"
+    return {
+        "cpu": cpu or platform.machine(),
+        "cores": os.cpu_count(),
+        "caches": "L2 %s, L3 %s" % tuple(size or "?" for size in caches),
+        "kernel": platform.release(),
+        "server": "%s %s" % (name, info.get("valkey_version", info["redis_version"])),
+        "allocator": server.info("memory").get("mem_allocator", "?"),
+        "pinned": "server on core %d, client on core %d" % CORES if CORES else "not pinned",
+        "date": time.strftime("%Y-%m-%d"),
+        "load": "%.1f" % os.getloadavg()[0],
+    }

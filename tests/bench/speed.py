@@ -1,0 +1,237 @@
+"""The speed rows: BF.EXISTS, BF.MEXISTS, BF.ADD and BF.MADD against the floor and a peer.
+
+One filter per variant, of `n` items at 10 bits each, in this order:
+
+    fill to 75 %      through the server, by BF.MADD
+    rounds of adds    fresh items, in the room that is left: every add sets its bits
+    fill to 100 %
+    rounds on the full filter: lookups of present, absent and mixed items, adds of present items
+
+A round measures every row once: all variants and the floor one after another, in a random order
+(fixed seed), so that whatever happens to the machine meanwhile happens to all alike. A ratio is
+taken within a round, between neighbours in time; then the median of the rounds' ratios.
+"""
+
+import random
+import statistics
+from functools import partial
+
+from harness import MODULE, PEER, BenchServer, run_load, say
+
+BITS_PER_KEY = 10
+PEER_ERROR_RATE = 0.0082  # what 10 bits per key give, so that the sizes are about equal
+FILL_BATCH = 1000
+FIRST_FILL = 0.75
+ALL_BATCHES = (1, 10, 100, 1000)
+
+COMMANDS = {
+    "exists": ("BF.EXISTS", "BF.MEXISTS"),
+    "add": ("BF.ADD", "BF.MADD"),
+    "floor": ("FLOOR.ONE", "FLOOR.MANY"),
+    "floor, for writing": ("FLOOR.WONE", "FLOOR.WMANY"),
+}
+ABSENT_PERCENT = {"mixed": 50, "present": 0, "absent": 100}
+
+
+class Variant:
+    """One contender: a filter in a server. `added` is how many items it has been given."""
+
+    def __init__(self, name, server, key, reserve_words):
+        self.name = name
+        self.server = server
+        self.key = key
+        self.reserve_words = reserve_words
+        self.added = 0
+        self.looked_up = 0
+
+    def reserve(self, n):
+        before, after = self.reserve_words
+        self.server.do("BF.RESERVE", self.key, *before, n, "NONSCALING", *after)
+
+    def delete(self):
+        self.server.do("DEL", self.key)
+        self.added = 0
+
+    def add_fresh(self, batch, count):
+        """Adds the next `count` items; all but the false yes of the filter must be new to it."""
+        command = COMMANDS["add"][batch > 1]
+        count -= count % batch
+        run = run_load(
+            self.server, command, self.key, batch, count, first=self.added, range=max(count, 1)
+        )
+        self.added += count
+        if run.answers["present_ones"] < 0.9 * count:
+            raise RuntimeError("%s: only %d of %d fresh items were added: %s"
+                               % (self.name, run.answers["present_ones"], count, command))
+        return run
+
+    def ask(self, op, batch, kind, count):
+        """Items it has, has not, or half and half; a wrong answer is an error."""
+        run = run_load(
+            self.server, COMMANDS[op][batch > 1], self.key, batch, count,
+            start=self.looked_up, first=0, range=self.added,
+            absent_first=self.added, absent_range=self.added,
+            absent_percent=ABSENT_PERCENT[kind],
+        )
+        self.looked_up += run.items  # not the same items again: they would be in the caches
+        answers = run.answers
+        expected = 0 if op == "add" else answers["present"]
+        if answers["present_ones"] != expected:
+            raise RuntimeError("%s: %s of %d present items answered 1 %d times"
+                               % (self.name, op, answers["present"], answers["present_ones"]))
+        return run
+
+    def floor(self, access, batch, count):
+        """The floor on this variant's key."""
+        command = COMMANDS[access][batch > 1]
+        return run_load(self.server, command, self.key, batch, count, range=max(self.added, 1))
+
+
+def start_variants():
+    """(variants, what was left out and why). The floor runs on the first variant's key."""
+    server = BenchServer(MODULE, with_floor=True).start()
+    bits = ("BITSPERKEY", BITS_PER_KEY)
+    variants = [Variant("CLASSIC", server, "c", (bits, ()))]
+    left_out = []
+    blocked = Variant("BLOCKED", server, "b", (bits, ("LAYOUT", "BLOCKED")))
+    try:
+        blocked.reserve(1000)
+        blocked.delete()
+        variants.append(blocked)
+    except AssertionError as refused:
+        left_out.append("BLOCKED: %s" % refused)
+    if PEER:
+        peer = BenchServer(PEER).start()
+        variants.append(Variant("peer", peer, "c", ((PEER_ERROR_RATE,), ())))
+    else:
+        left_out.append("peer: none given (PEER=path/to/other.so)")
+    return variants, left_out
+
+
+def close_variants(variants):
+    for server in {id(v.server): v.server for v in variants}.values():
+        server.close()
+
+
+class Rows:
+    """Measurements by row and name (a variant's, or a floor's), one per round."""
+
+    def __init__(self):
+        self.runs = {}
+
+    def note(self, row, name, run):
+        self.runs.setdefault(row, {}).setdefault(name, []).append(run)
+
+    def ns(self, row, name):
+        return [run.ns for run in self.runs[row][name]]
+
+    def ratios(self, row, name, other):
+        """Round by round; none if there is no such other."""
+        if other not in self.runs[row]:
+            return []
+        return [a / b for a, b in zip(self.ns(row, name), self.ns(row, other))]
+
+    def in_rounds(self, rounds, tasks, seed):
+        """`tasks`: {row: [(name, function giving a Measurement)]}. Rows in random order, and within
+        each row its contenders, floor included: so those to be compared are neighbours in time."""
+        order = random.Random(seed)
+        for number in range(rounds):
+            say("round %d of %d: %d runs" % (number + 1, rounds, sum(map(len, tasks.values()))))
+            for row in order.sample(list(tasks), len(tasks)):
+                for name, measure_one in order.sample(tasks[row], len(tasks[row])):
+                    self.note(row, name, measure_one())
+
+
+def fill(rows, variants, goal):
+    """Adds the next items up to number `goal`, and keeps the cost as a row of its own."""
+    for variant in variants:
+        run = variant.add_fresh(FILL_BATCH, goal - variant.added)
+        say("%s: %d items, %.0f ns each" % (variant.name, variant.added, run.ns))
+        rows.note("fill", variant.name, run)
+
+
+# Nanoseconds an item may be expected to cost, to make the runs about equally long. Items are
+# counted, not timed: a run is the same whatever else the machine does.
+EXPECTED_NS = {1: 700, 10: 250, 100: 150, 1000: 120}
+
+
+def items_in(seconds, batch):
+    return max(int(seconds * 1e9 / EXPECTED_NS[batch]) // 1000 * 1000, 1000)
+
+
+def fresh_per_run(room, rounds, seconds):
+    """{batch size: how many fresh items a run may add}: items_in, as far as the room goes round."""
+    wanted = {batch: items_in(seconds, batch) for batch in ALL_BATCHES}
+    scale = min(1, room / (rounds * sum(wanted.values())))
+    return {batch: max(int(n * scale) // 1000 * 1000, 1000) for batch, n in wanted.items()}
+
+
+def floor_tasks(variant, batch, seconds, accesses=("floor",)):
+    count = items_in(seconds, batch)
+    return [(access, partial(variant.floor, access, batch, count)) for access in accesses]
+
+
+def add_tasks(variants, per_run, seconds):
+    tasks = {}
+    for batch, count in per_run.items():
+        row = ("add", batch, "fresh")
+        tasks[row] = [(v.name, partial(v.add_fresh, batch, count)) for v in variants]
+        tasks[row] += floor_tasks(variants[0], batch, seconds, ("floor", "floor, for writing"))
+    return tasks
+
+
+def ask_tasks(variants, asked, seconds):
+    tasks = {}
+    for row in asked:
+        batch = row[1]
+        count = items_in(seconds, batch)
+        tasks[row] = [(v.name, partial(v.ask, *row, count)) for v in variants]
+        tasks[row] += floor_tasks(variants[0], batch, seconds)
+    return tasks
+
+
+# One at a time and 1,000 in every kind; the batches between only as the headlines have them.
+ASKED = [("exists", b, kind) for b in (1, 1000) for kind in ("mixed", "present", "absent")]
+ASKED += [("exists", b, "mixed") for b in (10, 100)]
+ASKED += [("add", b, "present") for b in ALL_BATCHES]
+FRESH = [("add", b, "fresh") for b in ALL_BATCHES]
+
+
+def measure(variants, n, rounds, seconds):
+    """All speed rows, into a Rows."""
+    rows = Rows()
+    n -= n % FILL_BATCH
+    for variant in variants:
+        variant.reserve(n)
+    fill(rows, variants, int(n * FIRST_FILL) // FILL_BATCH * FILL_BATCH)
+    per_run = fresh_per_run(n - variants[0].added - FILL_BATCH, rounds, seconds)
+    rows.in_rounds(rounds, add_tasks(variants, per_run, seconds), seed=1)
+    fill(rows, variants, n)
+    rows.in_rounds(rounds, ask_tasks(variants, ASKED, seconds), seed=2)
+    return rows
+
+
+def measure_sizes(variants, sizes, rounds, seconds):
+    """Mixed lookups against the size of the filter: [{bytes, batch, ns: {name: [...]}}]."""
+    out = []
+    for size in sizes:
+        rows = Rows()
+        n = size * 8 // BITS_PER_KEY // FILL_BATCH * FILL_BATCH
+        say("filters of %d bytes, %d items" % (size, n))
+        for variant in variants:
+            variant.delete()
+            variant.reserve(n)
+        fill(rows, variants, n)
+        asked = [("exists", batch, "mixed") for batch in (1, 1000)]
+        rows.in_rounds(rounds, ask_tasks(variants, asked, seconds), seed=3)
+        for row in asked:
+            named = {name: rows.ns(row, name) for name in rows.runs[row]}
+            out.append({"bytes": size, "batch": row[1], "ns": named})
+    return out
+
+
+def error_rates(rows):
+    """Measured share of yes among absent items, over all rounds: {variant: rate}."""
+    row = rows.runs["exists", 1000, "absent"]
+    return {name: statistics.mean(run.error_rate for run in runs)
+            for name, runs in row.items() if name != "floor"}

@@ -1,0 +1,325 @@
+"""Writes the golden files, each once: a file that exists is never written again.
+
+    /usr/bin/python3 tests/golden/make_golden.py accepted     what this build saves; needs the module
+    /usr/bin/python3 tests/golden/make_golden.py rejected     one DUMP payload per defect; pure Python
+
+The expectations go to manifest.json beside the files; entries that are there stay as they are.
+"""
+
+import hashlib
+import json
+import math
+import struct
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent / "server"))
+
+from filters import PORTABLE, Filters, Layer, count_ones, header, look  # noqa: E402
+
+# ---- DUMP payloads, from the server's documented RDB encoding ----------------------------------
+
+RDB_VERSION = 10  # of Redis 7.0; every later server takes it
+TYPE_MODULE_2 = 7
+OPCODE_EOF, OPCODE_UINT, OPCODE_STRING = 0, 2, 5
+CHARSET = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
+
+
+def _crc64_table():
+    """The Jones polynomial, reflected, as the server's crc64.c has it."""
+    for byte in range(256):
+        for _ in range(8):
+            byte = (byte >> 1) ^ (0x95AC9329AC4BC9B5 if byte & 1 else 0)
+        yield byte
+
+
+CRC64_TABLE = list(_crc64_table())
+
+
+def crc64(data):
+    crc = 0
+    for byte in data:
+        crc = CRC64_TABLE[(crc ^ byte) & 0xFF] ^ (crc >> 8)
+    return crc
+
+
+def length(n):
+    if n < 1 << 6:
+        return bytes([n])
+    if n < 1 << 14:
+        return struct.pack(">H", 0x4000 | n)
+    return b"\x80" + struct.pack(">I", n) if n < 1 << 32 else b"\x81" + struct.pack(">Q", n)
+
+
+def string(data):
+    return length(OPCODE_STRING) + length(len(data)) + data
+
+
+def with_footer(body):
+    """The version and the checksum that RESTORE looks at before it looks at anything else."""
+    body += struct.pack("<H", RDB_VERSION)
+    return body + struct.pack("<Q", crc64(body))
+
+
+def module_value(strings, encoding_version=1):
+    """A value of our type up to its footer: the id, then the strings, then the end mark. A piece
+    that is bytes already behind an opcode comes as a bytearray."""
+    name = 0
+    for letter in "bloomport":
+        name = name << 6 | CHARSET.index(letter)
+    body = bytes([TYPE_MODULE_2]) + b"\x81" + struct.pack(">Q", name << 10 | encoding_version)
+    for item in strings:
+        body += bytes(item) if isinstance(item, bytearray) else string(item)
+    return body + length(OPCODE_EOF)
+
+
+def payload(strings, encoding_version=1):
+    return with_footer(module_value(strings, encoding_version))
+
+
+# ---- A small valid filter, to be spoiled -------------------------------------------------------
+
+
+def bits_of_every(step, m):
+    """Every `step`-th of m bits."""
+    bits = bytearray((m + 7) // 8)
+    for p in range(0, m, step):
+        bits[p >> 3] |= 1 << (p & 7)
+    return bytes(bits)
+
+
+BITS = [bits_of_every(7, 100), bits_of_every(5, 163)]
+LAYERS = [
+    Layer(capacity=10, items=6, ones=count_ones(BITS[0]), error_rate=0.006, k=3, m=100),
+    Layer(capacity=20, items=12, ones=count_ones(BITS[1]), error_rate=0.002, k=4, m=163),
+]
+
+
+def strings(layers=None, bits=None, **fields):
+    """The strings of a value: header, then for each layer its k | m and its bits."""
+    layers, bits = layers or LAYERS, bits or BITS
+    result = [header(layers, **fields)]
+    for layer, array in zip(layers, bits):
+        result += [PORTABLE.pack(layer.k, layer.m), array]
+    return result
+
+
+def spoiled(which, **fields):
+    """strings() with fields of one layer replaced; the portable part follows."""
+    layers = list(LAYERS)
+    layers[which] = layers[which]._replace(**fields)
+    return strings(layers)
+
+
+def replaced(at, *items):
+    """strings() with the string `at` replaced by any number of others."""
+    result = strings()
+    result[at : at + 1] = items
+    return result
+
+
+def flipped(data, at, mask):
+    data = bytearray(data)
+    data[at] ^= mask
+    return bytes(data)
+
+
+def with_tail(bits, mask):
+    """The first bit, which is set, moved to beyond m: the number of ones is right."""
+    return flipped(flipped(bits, 0, 1), len(bits) - 1, mask)
+
+
+HEADER_FAULT = "header"  # what the log line must name
+LAYER_FAULT = "layer"
+BITS_FAULT = "bits"
+NAN = math.nan
+TOTAL = sum(map(len, BITS))
+
+
+def rejected():
+    """{name: (the defect in words, what the log line names or None if the server finds it, strings)}"""
+    whole = header(LAYERS)
+    cases = {
+        "magic": ("another magic", strings(magic=b"BLOOMPRU")),
+        "version-0": ("version 0", strings(version=0)),
+        "version-newest": ("a version nobody knows", strings(version=2**32 - 1)),
+        "scheme": ("scheme 255", strings(scheme=255)),
+        "layout": ("layout 255", strings(layout=255)),
+        "flags": ("a flag nobody knows", strings(flags=0x8000)),
+        "expansion": ("expansion 32769", strings(expansion=32769)),
+        "layers-0": ("0 layers, two follow", [header(LAYERS, layers=0)] + strings()[1:]),
+        "layers-none": ("0 layers, none follows", [header([])]),
+        "layers-fewer": ("1 layer, two follow", [header(LAYERS, layers=1)] + strings()[1:]),
+        "layers-more": ("3 layers, two follow", [header(LAYERS, layers=3)] + strings()[1:]),
+        "layers-most": ("2^32-1 layers, two follow", [header(LAYERS, layers=2**32 - 1)] + strings()[1:]),
+        "error-rate-0": ("no promise: error rate 0, bits per key 0", strings(error_rate=0.0)),
+        "error-rate-1": ("error rate 1", strings(error_rate=1.0)),
+        "error-rate-negative": ("error rate below 0", strings(error_rate=-0.01)),
+        "error-rate-nan": ("error rate not a number", strings(error_rate=NAN)),
+        "error-rate-infinite": ("error rate infinite", strings(error_rate=math.inf)),
+        "both-promises": ("error rate and bits per key", strings(bits_per_key=10.0)),
+        "bits-per-key-half": ("bits per key 0.5", strings(error_rate=0.0, bits_per_key=0.5)),
+        "bits-per-key-257": ("bits per key 257", strings(error_rate=0.0, bits_per_key=257.0)),
+        "bits-per-key-negative": ("bits per key -1", strings(error_rate=0.0, bits_per_key=-1.0)),
+        "bits-per-key-nan": ("bits per key not a number", strings(error_rate=0.0, bits_per_key=NAN)),
+        "loaded-less": ("fewer bytes have arrived than there are, not loading", strings(loaded=TOTAL - 1)),
+        "loaded-more": ("more bytes have arrived than there are", strings(loaded=TOTAL + 1)),
+        "loaded-0": ("no byte has arrived, not loading", strings(loaded=0)),
+        "loading-whole": ("loading, and all bytes have arrived", strings(flags=1, loaded=TOTAL)),
+        "loading-more": ("loading, and more bytes than there are", strings(flags=1, loaded=2**64 - 1)),
+        "checksum": ("another checksum", strings(checksum=1)),
+        "header-empty": ("an empty header", replaced(0, b"")),
+        "header-truncated": ("the header without its last byte", replaced(0, whole[:-1])),
+        "header-longer": ("a byte behind the header", replaced(0, whole + b"\0")),
+        "header-flipped": ("one bit of the header flipped", replaced(0, flipped(whole, 50, 1))),
+        "capacity-0": ("capacity 0", spoiled(0, capacity=0)),
+        "capacity-most": ("capacity 2^63", spoiled(1, capacity=2**63)),
+        "capacity-sum": ("a sum of capacities over 2^63-1", spoiled(1, capacity=2**63 - 1)),
+        "items-over-capacity": ("more items than capacity", spoiled(0, items=11)),
+        "items-over-ones": ("more items than ones", spoiled(1, capacity=1000, items=LAYERS[1].ones + 1)),
+        "items-too-few": ("fewer items than ones/k", spoiled(1, items=8)),
+        "items-0": ("ones without items", spoiled(0, items=0)),
+        "ones-over-m": ("more ones than bits", spoiled(0, capacity=10**6, items=101, ones=101)),
+        "layer-rate-0": ("a layer's error rate 0", spoiled(0, error_rate=0.0)),
+        "layer-rate-over-1": ("a layer's error rate over 1", spoiled(1, error_rate=1.5)),
+        "layer-rate-nan": ("a layer's error rate not a number", spoiled(1, error_rate=NAN)),
+        "k-0": ("k = 0", spoiled(0, k=0)),
+        "k-256": ("k = 256", spoiled(0, k=256)),
+        "m-0": ("m = 0", spoiled(1, m=0)),
+        "m-most": ("m = 2^60 + 1", spoiled(1, m=2**60 + 1)),
+        "m-2-to-64": ("m = 2^64 - 1", spoiled(1, m=2**64 - 1)),
+        "nothing": ("no strings at all", []),
+        "number-for-header": ("a number where the header belongs", replaced(0, bytearray([OPCODE_UINT, 7]))),
+        "m-over-fnv1a": ("fnv1a with 2^32 + 1 bits", spoiled_fnv1a()),
+    }
+    result = {name: (text, HEADER_FAULT, items) for name, (text, items) in cases.items()}
+    result["m-no-memory"] = ("m = 2^60, which no machine has", "memory", spoiled(1, m=2**60))
+    first, second = BITS
+    layer_cases = {
+        "layer-k": ("a layer's k other than in the header", replaced(1, PORTABLE.pack(4, 100))),
+        "layer-m": ("a layer's m other than in the header", replaced(3, PORTABLE.pack(4, 164))),
+        "layer-short": ("a layer's k | m of 11 bytes", replaced(1, PORTABLE.pack(3, 100)[:11])),
+        "layer-long": ("a layer's k | m of 13 bytes", replaced(1, PORTABLE.pack(3, 100) + b"\0")),
+        "layer-missing": ("the second layer is not there", strings()[:3]),
+        "layers-swapped": ("the layers in the wrong order", [strings()[i] for i in (0, 3, 4, 1, 2)]),
+        "loading-without-bits": ("loading, and a layer is missing", strings(flags=1, loaded=5)[:3]),
+    }
+    bits_cases = {
+        "bits-missing": ("no bits of the last layer", strings()[:4]),
+        "bits-short": ("the last byte of the bits is missing", replaced(4, second[:-1])),
+        "bits-short-in-pieces": ("the last of three pieces is missing", replaced(4, second[:9], second[9:15])),
+        "bits-empty-piece": ("an empty piece", replaced(4, second[:9], b"", second[9:])),
+        "bits-long": ("a byte more than the layer has", replaced(4, second + b"\0")),
+        "bits-long-first": ("the first layer's bits reach into the second", replaced(2, first + b"\0")),
+        "bits-long-in-pieces": ("the second piece is longer than what is left", replaced(4, second[:9], second[8:])),
+        "bits-one-more": ("one bit more than the header says", replaced(4, flipped(second, 3, 1))),
+        "bits-one-less": ("one bit less than the header says", replaced(2, flipped(first, 0, 1))),
+        "bits-tail": ("a bit beyond m, one less before it", replaced(2, with_tail(first, 0x80))),
+        "bits-tail-last": ("the same in the last layer", replaced(4, with_tail(second, 0x08))),
+        "number-for-bits": ("a number where bits belong", replaced(4, bytearray([OPCODE_UINT, 7]))),
+    }
+    for cases, names in ((layer_cases, LAYER_FAULT), (bits_cases, BITS_FAULT)):
+        result.update({name: (text, names, items) for name, (text, items) in cases.items()})
+    result["piece-behind-the-end"] = ("a piece behind the last", None, strings() + [b"x"])
+    return result
+
+
+def spoiled_fnv1a():
+    layers = [LAYERS[0], LAYERS[1]._replace(m=2**32 + 1)]
+    return strings(layers, scheme=1)
+
+
+# ---- Writing -----------------------------------------------------------------------------------
+
+
+def write_once(path, data):
+    """Whether it was written: a golden file is never changed."""
+    try:
+        with open(path, "xb") as file:
+            file.write(data)
+    except FileExistsError:
+        print("%s exists and stays as it is" % path.name)
+        return False
+    return True
+
+
+class Manifest:
+    def __init__(self, directory):
+        directory.mkdir(exist_ok=True)
+        self.path = directory / "manifest.json"
+        self.entries = json.loads(self.path.read_text()) if self.path.exists() else {}
+
+    def add(self, name, data, entry):
+        if write_once(self.path.parent / name, data):
+            assert name not in self.entries
+            self.entries[name] = entry
+
+    def save(self):
+        self.path.write_text(json.dumps(self.entries, indent=1, sort_keys=True) + "\n")
+
+
+def write_rejected():
+    manifest = Manifest(HERE / "rejected")
+    for name, (text, names, items) in rejected().items():
+        manifest.add(name + ".dump", payload(items), {"defect": text, "log names": names})
+    newer = payload(strings(), encoding_version=2)
+    manifest.add("encoding-version.dump", newer, {"defect": "encoding version 2", "log names": "version"})
+    manifest.save()
+
+
+def expectation(seen):
+    """What a look at a filter must give for ever."""
+    if seen.is_loading:
+        return {"is loading": True}
+    digest = hashlib.sha256()
+    for iterator, data in seen.dump:
+        digest.update(b"%d:" % iterator + data)
+    return {
+        "card": seen.card,
+        "info": {name.decode() if isinstance(name, bytes) else name: value for name, value in seen.info.items()},
+        "scandump sha256": digest.hexdigest(),
+        "answers": "".join(map(str, seen.answers)),
+    }
+
+
+def write_accepted():
+    from redis_server import Server  # needs redis-py and a built module
+
+    manifest = Manifest(HERE / "accepted")
+    server = Server().start()
+    try:
+        call = server.connection().call
+        filters = Filters(call)
+        version = call("INFO", "server").plain.decode().split("redis_version:")[1].split()[0]
+        call("DEL", "pieces:CLASSIC")
+        expected = {}
+        for key, seen in filters.looks.items():
+            if key == "pieces:CLASSIC":
+                continue
+            expected[key] = dict(expectation(seen), producer="Redis %s" % version)
+            if seen.is_loading:
+                rest, whole = filters.half[key]
+                expected[key]["rest"] = [[iterator, data.hex()] for iterator, data in rest]
+                expected[key]["whole"] = expectation(whole)
+            manifest.add(key.replace(":", "-") + ".dump", call("DUMP", key).plain, expected[key])
+        by_hand = payload(replaced(4, BITS[1][:1], BITS[1][1:2], BITS[1][2:12], BITS[1][12:]))
+        assert call("RESTORE", "by hand", 0, by_hand).plain == "OK"
+        entry = dict(expectation(look(call, "by hand")), producer="make_golden.py, from rdb/FORMAT.md")
+        manifest.add("small-pieces.dump", by_hand, entry)
+        call("DEL", "by hand")
+        for compression in ("no", "yes"):
+            call("CONFIG", "SET", "rdbcompression", compression)
+            assert call("SAVE").plain == "OK"
+            data = Path(server.directory, "dump.rdb").read_bytes()
+            manifest.add("all-rdbcompression-%s.rdb" % compression, data, {"keys": expected})
+        manifest.save()
+    finally:
+        server.close()
+
+
+if __name__ == "__main__":
+    ways = {"accepted": write_accepted, "rejected": write_rejected}
+    if len(sys.argv) != 2 or sys.argv[1] not in ways:
+        sys.exit(__doc__)
+    ways[sys.argv[1]]()

@@ -1,0 +1,189 @@
+"""Files of format version 1 load for ever, and each defect of a file is refused for what it is.
+
+tests/golden/README.md says who made them; manifest.json in each directory what they must give.
+"""
+
+import hashlib
+import json
+import random
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+
+from filters import look
+from redis_server import ServerDied
+from resp import OK, ZERO, error, simple
+
+GOLDEN = Path(__file__).resolve().parents[1] / "golden"
+sys.path.insert(0, str(GOLDEN))
+
+import make_golden  # noqa: E402  (the line above must come first)
+
+BAD_FORMAT = "ERR Bad data format"
+LOG_LINE = "bloomport: cannot load a filter: "
+
+
+def manifest(name):
+    path = GOLDEN / name / "manifest.json"
+    return json.loads(path.read_text()) if path.exists() else {}
+
+
+ACCEPTED, REJECTED = manifest("accepted"), manifest("rejected")
+DUMPS = sorted(name for name in ACCEPTED if name.endswith(".dump"))
+FILES = sorted(name for name in ACCEPTED if name.endswith(".rdb"))
+
+
+def assert_expected(call, key, expected):
+    """The filter is the one that was written then."""
+    seen = look(call, key)
+    if expected.get("is loading"):
+        assert seen.is_loading
+        for iterator, data in expected["rest"]:
+            assert call("BF.LOADCHUNK", key, iterator, bytes.fromhex(data)) == OK
+        seen, expected = look(call, key), expected["whole"]
+    digest = hashlib.sha256()
+    for iterator, data in seen.dump:
+        digest.update(b"%d:" % iterator + data)
+    assert digest.hexdigest() == expected["scandump sha256"]
+    assert seen.card == expected["card"]
+    info = {name.decode() if isinstance(name, bytes) else name: value for name, value in seen.info.items()}
+    info.pop("Size"), expected["info"].pop("Size", None)  # structures may change, bytes may not
+    assert info == expected["info"]
+    assert "".join(map(str, seen.answers)) == expected["answers"]
+
+
+def test_there_are_golden_files():
+    assert len(DUMPS) >= 9 and len(FILES) >= 2 and len(REJECTED) >= 70
+
+
+@pytest.mark.parametrize("which", ["accepted", "rejected"])
+def test_every_golden_file_is_in_the_manifest(which):
+    names = {path.name for path in (GOLDEN / which).iterdir()} - {"manifest.json"}
+    assert names == set(manifest(which))
+
+
+@pytest.mark.parametrize("name", DUMPS)
+def test_dump_payload_of_version_1_is_restored_for_ever(call, name):
+    assert call("RESTORE", "k", 0, (GOLDEN / "accepted" / name).read_bytes()) == OK
+    assert_expected(call, "k", ACCEPTED[name])
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_rdb_file_of_version_1_is_loaded_for_ever(new_server, name):
+    server = new_server()
+    server.kill9()
+    shutil.copy(GOLDEN / "accepted" / name, Path(server.directory, "dump.rdb"))
+    server.start()
+    call = server.connection().call
+    keys = ACCEPTED[name]["keys"]
+    assert call("DBSIZE").plain == len(keys)
+    for key, expected in keys.items():
+        assert_expected(call, key, expected)
+
+
+def test_filter_that_the_rejected_files_spoil_is_valid_itself(call):
+    """Else they would be refused for another reason than their own."""
+    assert call("RESTORE", "k", 0, make_golden.payload(make_golden.strings())) == OK
+    assert call("BF.CARD", "k").plain == sum(layer.items for layer in make_golden.LAYERS)
+    fnv1a = make_golden.payload(make_golden.strings(scheme=1))
+    assert call("RESTORE", "fnv1a", 0, fnv1a) == OK
+    loading = make_golden.payload(make_golden.strings(flags=1, loaded=5))
+    assert call("RESTORE", "loading", 0, loading) == OK
+
+
+def log_lines(server, start):
+    return [line for line in server.log[start:].splitlines() if LOG_LINE in line]
+
+
+@pytest.mark.parametrize("name", sorted(REJECTED))
+def test_defect_is_refused_with_one_log_line_that_names_it(server, call, name):
+    start = len(server.log)
+    payload = (GOLDEN / "rejected" / name).read_bytes()
+    assert call("RESTORE", "k", 0, payload) == error(BAD_FORMAT)
+    assert call("EXISTS", "k") == ZERO
+    assert call("PING") == simple("PONG")
+    expected = REJECTED[name]["log names"]
+    if expected is None:
+        return  # found by the server, which has its own words
+    (line,) = log_lines(server, start)
+    assert expected in line.split(LOG_LINE)[1]
+
+
+def test_refused_payload_leaves_the_old_value_in_place(call):
+    call("BF.ADD", "k", "a")
+    before = call("DEBUG", "DIGEST")
+    for name in sorted(REJECTED):
+        payload = (GOLDEN / "rejected" / name).read_bytes()
+        assert call("RESTORE", "k", 0, payload, "REPLACE") == error(BAD_FORMAT), name
+    assert call("DEBUG", "DIGEST") == before
+
+
+def test_rejected_payloads_take_no_memory(server, call):
+    """Everything that was allocated for them is given back. One small filter, about 300 bytes, left
+    behind in each of 600 rounds would be 180 kB; the server's own buffers come and go by some 40."""
+    payloads = [(GOLDEN / "rejected" / name).read_bytes() for name in sorted(REJECTED)]
+    connection = server.connection()
+
+    def used_after(rounds):
+        for _ in range(rounds):
+            replies = connection.pipeline(("RESTORE", "k", 0, payload) for payload in payloads)
+            assert all(reply.is_error for reply in replies)
+        text = call("INFO", "memory").plain.decode()
+        return int(text.split("used_memory:")[1].split()[0])
+
+    before = used_after(rounds=10)
+    assert used_after(rounds=600) < before + 100_000
+    connection.close()
+
+
+def body_of(payload):
+    return payload[:-10]
+
+
+ID_BYTES = 10  # the type and the module's id: without them it is another type's payload
+
+
+def test_every_truncation_of_a_payload_is_refused(call):
+    body = body_of(make_golden.payload(make_golden.strings()))
+    for size in range(ID_BYTES, len(body)):
+        payload = make_golden.with_footer(body[:size])
+        assert call("RESTORE", "k", 0, payload) == error(BAD_FORMAT), size
+    assert call("EXISTS", "k") == ZERO
+
+
+@pytest.mark.parametrize("mask", [0x01, 0x02, 0x04, 0x08, 0x10, 0x20, 0x40, 0x80])
+def test_every_bit_flip_of_a_payload_is_refused(call, mask):
+    """Behind the module's id: a flip in the bits changes their number, which the header has."""
+    body = body_of(make_golden.payload(make_golden.strings()))
+    for at in range(ID_BYTES, len(body)):
+        payload = make_golden.with_footer(make_golden.flipped(body, at, mask))
+        assert call("RESTORE", "k", 0, payload) == error(BAD_FORMAT), at
+    assert call("EXISTS", "k") == ZERO
+
+
+def test_random_bytes_behind_the_module_id_are_refused(call):
+    source = random.Random(11)
+    head = body_of(make_golden.payload([]))[:ID_BYTES]
+    for _ in range(500):
+        payload = make_golden.with_footer(head + source.randbytes(source.randrange(200)))
+        assert call("RESTORE", "k", 0, payload) == error(BAD_FORMAT), payload
+    assert call("EXISTS", "k") == ZERO
+
+
+def test_damaged_rdb_file_stops_the_start_with_a_log_line(new_server):
+    """The server's own rule: it does not start on half of its data. The line says why."""
+    server = new_server()
+    call = server.connection().call
+    assert call("RESTORE", "k", 0, make_golden.payload(make_golden.strings())) == OK
+    call("CONFIG", "SET", "rdbchecksum", "no")
+    assert call("SAVE") == OK
+    server.kill9()
+    path = Path(server.directory, "dump.rdb")
+    data = path.read_bytes()
+    at = data.index(make_golden.BITS[1])
+    path.write_bytes(make_golden.flipped(data[:-8], at, 1) + bytes(8))
+    with pytest.raises(ServerDied):
+        server.start()
+    assert LOG_LINE in server.log

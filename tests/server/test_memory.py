@@ -1,0 +1,129 @@
+"""What a filter takes, and how it is given back: UNLINK, FLUSHALL ASYNC, MEMORY USAGE, defrag."""
+
+import pytest
+
+from checks import info
+from filters import HUNDRED_MB, Filters, load_random, server_info, until
+from resp import OK, ONE, integer
+
+
+def lazyfreed(call):
+    seen = server_info(call, "memory")
+    return int(seen["lazyfreed_objects"]), int(seen["lazyfree_pending_objects"])
+
+
+def used(call):
+    return int(server_info(call, "memory")["used_memory"])
+
+
+def until_freed(call, below):
+    until(lambda: lazyfreed(call)[1] == 0 and used(call) < below, "memory is given back")
+
+
+@pytest.fixture
+def fresh(new_server):
+    return new_server().connection().call
+
+
+def test_unlink_frees_a_large_filter_in_the_background(fresh):
+    before = used(fresh)
+    load_random(fresh, "k", HUNDRED_MB)
+    assert used(fresh) > before + HUNDRED_MB
+    done = sum(lazyfreed(fresh))
+    assert fresh("UNLINK", "k") == ONE
+    assert sum(lazyfreed(fresh)) == done + 1
+    until_freed(fresh, before + 1_000_000)
+
+
+def test_unlink_frees_a_small_filter_at_once(fresh):
+    fresh("BF.ADD", "k", "a")
+    done = sum(lazyfreed(fresh))
+    assert fresh("UNLINK", "k") == ONE
+    assert sum(lazyfreed(fresh)) == done
+
+
+def test_unlink_frees_a_filter_of_many_layers_in_the_background(fresh):
+    fresh("BF.RESERVE", "k", "0.01", "1", "EXPANSION", "1")
+    fresh("BF.MADD", "k", *range(300))
+    assert info(fresh, "k")["Number of filters"] > 100
+    done = sum(lazyfreed(fresh))
+    assert fresh("UNLINK", "k") == ONE
+    assert sum(lazyfreed(fresh)) == done + 1
+
+
+def test_filter_that_is_overwritten_or_expires_is_freed_in_the_background(fresh):
+    for name in ("lazyfree-lazy-server-del", "lazyfree-lazy-expire"):
+        assert fresh("CONFIG", "SET", name, "yes") == OK
+    before = used(fresh)
+    for words in (("RENAME", "small", "k"), ("PEXPIRE", "k", "1")):
+        load_random(fresh, "k", 20_000_000)
+        fresh("BF.ADD", "small", "a")
+        done = sum(lazyfreed(fresh))
+        fresh(*words).plain
+        until(lambda: sum(lazyfreed(fresh)) > done, "freed in the background")
+        fresh("DEL", "k", "small")
+    until_freed(fresh, before + 1_000_000)
+
+
+@pytest.mark.parametrize("how", ["SYNC", "ASYNC"])
+def test_flushall_gives_all_memory_back(fresh, how):
+    before = used(fresh)
+    for round_ in range(3):
+        Filters(fresh)
+        load_random(fresh, "large", 20_000_000)
+        assert fresh("FLUSHALL", how) == OK
+        assert fresh("DBSIZE") == integer(0)
+        until_freed(fresh, before + 1_000_000)
+
+
+def test_memory_usage_is_the_size_and_a_little_more(fresh):
+    """The allocator rounds up, by at most a quarter for small blocks, and the key counts too."""
+    filters = Filters(fresh)
+    load_random(fresh, "large", 20_000_000)
+    for key in [*(key for key in filters.looks if key not in filters.half), "large"]:
+        size, usage = info(fresh, key)["Size"], fresh("MEMORY", "USAGE", key).plain
+        assert size <= usage <= size * 1.25 + 300, key
+    for key in filters.half:
+        assert fresh("MEMORY", "USAGE", key).plain >= info(fresh, "five-layers:CLASSIC")["Size"]
+
+
+def test_used_memory_grows_by_what_memory_usage_says(fresh):
+    load_random(fresh, "warm", 20_000_000)
+    before = used(fresh)
+    fresh("BF.RESERVE", "k", "BITSPERKEY", "8", "50000000", "NONSCALING")
+    grown, usage = used(fresh) - before, fresh("MEMORY", "USAGE", "k").plain
+    assert abs(grown - usage) < 1_000_000
+    assert usage >= 50_000_000
+
+
+def test_active_defrag_moves_filters_without_harm(new_server):
+    server = new_server()
+    call = server.connection().call
+    settings = {
+        "active-defrag-ignore-bytes": "1",
+        "active-defrag-threshold-lower": "0",
+        "active-defrag-threshold-upper": "1",
+        "active-defrag-cycle-min": "90",
+        "active-defrag-cycle-max": "95",
+        "hz": "100",
+    }
+    reply = call("CONFIG", "SET", "activedefrag", "yes")
+    if reply.is_error:
+        reason = "this server cannot defragment: %s" % reply.value
+        print(reason)
+        pytest.skip(reason)
+    assert call("CONFIG", "SET", "activedefrag", "no") == OK
+    many = 20_000
+    for start in range(0, many, 1000):  # holes: every second of many small filters goes
+        connection = server.connection()
+        connection.pipeline(("BF.ADD", "small%d" % i, "a") for i in range(start, start + 1000))
+        connection.pipeline(("DEL", "small%d" % i) for i in range(start, start + 1000, 2))
+    filters = Filters(call)
+    for words in settings.items():
+        assert call("CONFIG", "SET", *words) == OK
+    assert call("CONFIG", "SET", "activedefrag", "yes") == OK
+    until(lambda: int(server_info(call, "stats")["active_defrag_key_hits"]) > 100, "keys were moved")
+    filters.assert_arrived(call)
+    connection = server.connection()
+    answers = connection.pipeline(("BF.EXISTS", "small%d" % i, "a") for i in range(1, many, 2))
+    assert answers == [ONE] * (many // 2)
