@@ -13,7 +13,7 @@
 
 const char ARGS_WRONG_ARITY[] = "wrong arity";
 
-static const char *const LAYOUT_NAMES[LAYOUT_COUNT] = {"CLASSIC"};
+static const char *const LAYOUT_NAMES[LAYOUT_COUNT] = {"CLASSIC", "BLOCKED"};
 static const char *const SCHEME_NAMES[SCHEME_COUNT] = {"XXH64", "FNV1A"};
 
 const char *args_layout_name(enum layout layout) {
@@ -152,7 +152,7 @@ static const char *parse_layout(const RedisModuleString *arg, struct filter_para
             return NULL;
         }
     }
-    return args_is_word(arg, "BLOCKED") ? ERR_BLOCKED_YET : ERR_BAD_LAYOUT;
+    return ERR_BAD_LAYOUT;
 }
 
 static const char *parse_hash(const RedisModuleString *arg, struct filter_params *out) {
@@ -200,7 +200,8 @@ static const char *parse_options(const struct dialect *d, RedisModuleString **ar
         const char *error = parse_value(d, option, argv[(*at)++], out);
         if (error) return error;
     }
-    return NULL;
+    bool fit = out->layout == LAYOUT_CLASSIC || out->scheme == SCHEME_XXH64;
+    return fit ? NULL : ERR_BLOCKED_HASH;
 }
 
 const char *args_parse_reserve(RedisModuleString **argv, int argc, struct filter_params *out) {

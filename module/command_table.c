@@ -34,7 +34,7 @@ typedef RedisModuleCommandArg arg;
            {.name = "expansion", .type = REDISMODULE_ARG_TYPE_INTEGER, .key_spec_index = -1,      \
             .token = "EXPANSION"},                                                                \
            TOKEN("nonscaling", "NONSCALING"))
-#define LAYOUT CHOICE("layout", "LAYOUT", TOKEN("classic", "CLASSIC"))
+#define LAYOUT CHOICE("layout", "LAYOUT", TOKEN("classic", "CLASSIC"), TOKEN("blocked", "BLOCKED"))
 #define HASH CHOICE("hash", "HASH", TOKEN("xxh64", "XXH64"), TOKEN("fnv1a", "FNV1A"))
 #define RATE(error_token, f)                                                                      \
     ONE_OF("rate", f,                                                                             \

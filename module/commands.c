@@ -9,63 +9,16 @@
 
 #include "module/args.h"
 #include "module/config.h"
-#include "module/core/mem.h"
+#include "module/key.h"
 #include "module/reply.h"
-#include "module/type.h"
 #include "rdb/codec.h"
 
 #include <stdio.h>
 #include <string.h>
 
-/* ---- Keys --------------------------------------------------------------------------------- */
-
-enum access {
-    FOR_READING = REDISMODULE_READ,
-    FOR_WRITING = REDISMODULE_READ | REDISMODULE_WRITE,
-};
-
-/* Opens a key that holds a filter or nothing: *filter is NULL for nothing. If it holds anything
- * else the error is sent and false returned. The caller closes *key either way. */
-static bool open_any_filter(RedisModuleCtx *ctx, RedisModuleString *name, enum access access,
-                            RedisModuleKey **key, struct filter **filter) {
-    *key = RedisModule_OpenKey(ctx, name, (int)access);
-    *filter = NULL;
-    if (!*key || RedisModule_KeyType(*key) == REDISMODULE_KEYTYPE_EMPTY) return true;
-    if (RedisModule_ModuleTypeGetType(*key) != type_bloomport) {
-        RedisModule_ReplyWithError(ctx, REDISMODULE_ERRORMSG_WRONGTYPE);
-        return false;
-    }
-    *filter = RedisModule_ModuleTypeGetValue(*key);
-    return true;
-}
-
-/* The same, and a filter whose bytes are still arriving is an error too. */
-static bool open_filter(RedisModuleCtx *ctx, RedisModuleString *name, enum access access,
-                        RedisModuleKey **key, struct filter **filter) {
-    if (!open_any_filter(ctx, name, access, key, filter)) return false;
-    if (!*filter || !(*filter)->is_loading) return true;
-    RedisModule_ReplyWithError(ctx, ERR_LOADING);
-    return false;
-}
-
-/* The same, and a key that does not exist is an error too. */
-static bool open_existing_filter(RedisModuleCtx *ctx, RedisModuleString *name, RedisModuleKey **key,
-                                 struct filter **filter) {
-    if (!open_filter(ctx, name, FOR_READING, key, filter)) return false;
-    if (*filter) return true;
-    RedisModule_ReplyWithError(ctx, ERR_NOT_FOUND);
-    return false;
-}
-
 static int reply_parse_error(RedisModuleCtx *ctx, const char *error) {
     if (error == ARGS_WRONG_ARITY) return RedisModule_WrongArity(ctx);
     return RedisModule_ReplyWithError(ctx, error);
-}
-
-/* Tells whoever watches that the key changed. */
-static void announce(RedisModuleCtx *ctx, RedisModuleString *name, const char *event) {
-    RedisModule_SignalModifiedKey(ctx, name);
-    RedisModule_NotifyKeyspaceEvent(ctx, REDISMODULE_NOTIFY_MODULE, event, name);
 }
 
 /* How the promise is written in a propagated command: the word, and the number in full. */
@@ -97,30 +50,30 @@ static void replicate_reserve(RedisModuleCtx *ctx, RedisModuleString *name,
 }
 
 /* BF.RESERVE key {error_rate | BITSPERKEY bits} capacity [EXPANSION n | NONSCALING]
- *            [LAYOUT CLASSIC] [HASH XXH64|FNV1A] */
+ *            [LAYOUT CLASSIC|BLOCKED] [HASH XXH64|FNV1A] */
 int cmd_reserve(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
     struct filter_params params;
     const char *error = args_parse_reserve(argv, argc, &params);
     if (error) return reply_parse_error(ctx, error);
 
-    RedisModuleKey *key;
-    struct filter *filter;
-    if (!open_any_filter(ctx, argv[1], FOR_WRITING, &key, &filter)) goto out;
-    if (filter) {
+    struct key key;
+    if (!key_open_any(ctx, argv[1], FOR_WRITING, &key)) goto out;
+    if (key.filter) {
         RedisModule_ReplyWithError(ctx, ERR_EXISTS);
         goto out;
     }
+    struct filter *filter;
     enum status st = filter_new(&params, config_max_bytes(ctx), &filter);
     if (st != STATUS_OK) {
-        RedisModule_ReplyWithError(ctx, reply_creation_error(st));
+        RedisModule_ReplyWithError(ctx, reply_creation_error(st, params.layout));
         goto out;
     }
-    RedisModule_ModuleTypeSetValue(key, type_bloomport, filter);
+    key_set(&key, filter);
     RedisModule_ReplyWithSimpleString(ctx, "OK");
     replicate_reserve(ctx, argv[1], &params);
-    announce(ctx, argv[1], "bf.reserve");
+    key_announce(&key, "bf.reserve");
 out:
-    RedisModule_CloseKey(key);
+    key_close(&key);
     return REDISMODULE_OK;
 }
 
@@ -144,15 +97,51 @@ static void added_note(struct added_items *added, size_t index, size_t nitems, b
     added->count++;
 }
 
-/* Adds one item. The limit is asked for only when the filter has to grow. */
-static enum status add_item(RedisModuleCtx *ctx, struct filter *filter,
-                            const RedisModuleString *item, bool *added) {
+static struct hash hash_of(const struct filter *filter, const RedisModuleString *item) {
     size_t len;
     const char *bytes = RedisModule_StringPtrLen(item, &len);
-    struct hash hash = filter_hash(filter, bytes, len);
+    return filter_hash(filter, bytes, len);
+}
+
+/* Adds one item. The limit is asked for only when the filter has to grow. */
+static enum status add_item(RedisModuleCtx *ctx, struct filter *filter, struct hash hash,
+                            bool *added) {
     enum status st = filter_add(filter, hash, 0, added);
     if (st == STATUS_NOMEM) st = filter_add(filter, hash, config_max_bytes(ctx), added);
     return st;
+}
+
+static void reply_added(RedisModuleCtx *ctx, enum status st, bool added) {
+    if (st == STATUS_OK) {
+        RedisModule_ReplyWithBool(ctx, added);
+    } else {
+        RedisModule_ReplyWithError(ctx, reply_add_error(st));
+    }
+}
+
+/* Adds up to a window of items and replies to each. False if a non-scaling filter is full: then
+ * *n is how many it replied to. */
+static bool add_window(RedisModuleCtx *ctx, struct filter *filter, RedisModuleString **items,
+                       size_t *n, bool *added) {
+    struct hash hashes[FILTER_WINDOW];
+    for (size_t i = 0; i < *n; i++) hashes[i] = hash_of(filter, items[i]);
+    for (size_t from = 0; from < *n;) {
+        size_t done;
+        enum status st = filter_add_many(filter, hashes + from, *n - from, 0, added + from, &done);
+        for (size_t i = from; i < from + done; i++) RedisModule_ReplyWithBool(ctx, added[i]);
+        from += done;
+        if (st == STATUS_OK) break;
+        // This one needs a new layer, or has no room.
+        added[from] = false;
+        st = add_item(ctx, filter, hashes[from], &added[from]);
+        reply_added(ctx, st, added[from]);
+        from++;
+        if (st == STATUS_FULL) {
+            *n = from;
+            return false;
+        }
+    }
+    return true;
 }
 
 /* Adds all items and replies with one element each; a non-scaling filter that is full ends the
@@ -162,23 +151,24 @@ static void add_and_reply(RedisModuleCtx *ctx, struct filter *filter, RedisModul
     // Only a non-scaling filter can stop half way.
     bool may_stop = filter->expansion == 0;
     RedisModule_ReplyWithArray(ctx, may_stop ? REDISMODULE_POSTPONED_LEN : (long)nitems);
-    size_t i = 0;
-    for (enum status st = STATUS_OK; i < nitems && st != STATUS_FULL; i++) {
-        bool is_added = false;
-        st = add_item(ctx, filter, items[i], &is_added);
-        added_note(added, i, nitems, is_added);
-        if (st == STATUS_OK) {
-            RedisModule_ReplyWithBool(ctx, is_added);
-        } else {
-            RedisModule_ReplyWithError(ctx, reply_add_error(st));
-        }
+    size_t replied = 0;
+    for (bool has_room = true; replied < nitems && has_room;) {
+        size_t n = nitems - replied < FILTER_WINDOW ? nitems - replied : FILTER_WINDOW;
+        bool is_added[FILTER_WINDOW];
+        has_room = add_window(ctx, filter, items + replied, &n, is_added);
+        for (size_t i = 0; i < n; i++) added_note(added, replied + i, nitems, is_added[i]);
+        replied += n;
     }
-    if (may_stop) RedisModule_ReplySetArrayLength(ctx, (long)i);
+    if (may_stop) RedisModule_ReplySetArrayLength(ctx, (long)replied);
 }
 
 static void replicate_added(RedisModuleCtx *ctx, RedisModuleString *name,
                             const struct filter_params *created, const struct added_items *added) {
     RedisModuleString **items = added->list ? added->list : added->words;
+    if (!created && !added->list) {
+        RedisModule_ReplicateVerbatim(ctx); // all were added: cheaper, and the same
+        return;
+    }
     if (!created) {
         RedisModule_Replicate(ctx, "BF.MADD", "sv", name, items, added->count);
         return;
@@ -192,73 +182,73 @@ static void replicate_added(RedisModuleCtx *ctx, RedisModuleString *name,
                           args_scheme_name(created->scheme), "ITEMS", items, added->count);
 }
 
-/* The filter to add to: the key's own, or a new one if there is none and `params` may be used.
- * NULL if there is none to be had, and the error has been sent. */
-static struct filter *open_or_create(RedisModuleCtx *ctx, RedisModuleString *name,
-                                     const struct filter_params *params, bool nocreate,
-                                     RedisModuleKey **key, bool *created) {
-    struct filter *filter;
+/* Opens the filter to add n items to: the key's own, or a new one if there is none and `params` may
+ * be used; *created then. False if there is none to be had, and the error has been sent. */
+static bool open_or_create(RedisModuleCtx *ctx, RedisModuleString *name,
+                           const struct filter_params *params, bool nocreate, size_t n,
+                           struct key *key, bool *created) {
     *created = false;
-    if (!open_filter(ctx, name, FOR_WRITING, key, &filter)) return NULL;
-    if (filter) return filter;
+    if (!key_open(ctx, name, FOR_WRITING, key)) return false;
+    if (key->filter) {
+        if (key_make_room(key, n)) return true;
+        RedisModule_ReplyWithError(ctx, ERR_CANNOT_GROW);
+        return false;
+    }
     if (nocreate) {
         RedisModule_ReplyWithError(ctx, ERR_NOT_FOUND);
-        return NULL;
+        return false;
     }
+    struct filter *filter;
     enum status st = filter_new(params, config_max_bytes(ctx), &filter);
     if (st != STATUS_OK) {
-        RedisModule_ReplyWithError(ctx, reply_creation_error(st));
-        return NULL;
+        RedisModule_ReplyWithError(ctx, reply_creation_error(st, params->layout));
+        return false;
     }
-    RedisModule_ModuleTypeSetValue(*key, type_bloomport, filter);
+    key_set(key, filter);
     *created = true;
-    return filter;
+    if (key_make_room(key, n)) return true;
+    RedisModule_DeleteKey(key->handle);
+    key->value = NULL;
+    RedisModule_ReplyWithError(ctx, ERR_NO_MEMORY);
+    return false;
 }
 
 /* BF.MADD and BF.INSERT, from the key on. */
 static int add_items(RedisModuleCtx *ctx, RedisModuleString *name,
                      const struct filter_params *params, bool nocreate, RedisModuleString **items,
-                     int nitems) {
-    RedisModuleKey *key;
+                     size_t nitems) {
+    struct key key;
     bool created;
-    struct filter *filter = open_or_create(ctx, name, params, nocreate, &key, &created);
-    if (filter) {
+    if (open_or_create(ctx, name, params, nocreate, nitems, &key, &created)) {
         struct added_items added = {.words = items};
-        add_and_reply(ctx, filter, items, (size_t)nitems, &added);
+        add_and_reply(ctx, key.filter, items, nitems, &added);
         if (added.count > 0) {
             replicate_added(ctx, name, created ? params : NULL, &added);
-            announce(ctx, name, "bf.add");
+            key_announce(&key, "bf.add");
         }
         RedisModule_Free(added.list);
     }
-    RedisModule_CloseKey(key);
+    key_close(&key);
     return REDISMODULE_OK;
 }
 
 /* BF.ADD key item */
 int cmd_add(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
     if (argc != 3) return RedisModule_WrongArity(ctx);
-    RedisModuleKey *key;
+    struct key key;
     bool created;
     struct filter_params params = config_default_params();
-    struct filter *filter = open_or_create(ctx, argv[1], &params, false, &key, &created);
-    if (filter) {
+    if (open_or_create(ctx, argv[1], &params, false, 1, &key, &created)) {
         bool is_added = false;
-        enum status st = add_item(ctx, filter, argv[2], &is_added);
-        if (st == STATUS_OK) {
-            RedisModule_ReplyWithBool(ctx, is_added);
-        } else {
-            RedisModule_ReplyWithError(ctx, reply_add_error(st));
-        }
-        if (created) {
+        enum status st = add_item(ctx, key.filter, hash_of(key.filter, argv[2]), &is_added);
+        reply_added(ctx, st, is_added);
+        if (is_added) {
             struct added_items added = {.words = argv + 2, .count = 1};
-            replicate_added(ctx, argv[1], &params, &added);
-        } else if (is_added) {
-            RedisModule_ReplicateVerbatim(ctx);
+            replicate_added(ctx, argv[1], created ? &params : NULL, &added);
+            key_announce(&key, "bf.add");
         }
-        if (is_added) announce(ctx, argv[1], "bf.add");
     }
-    RedisModule_CloseKey(key);
+    key_close(&key);
     return REDISMODULE_OK;
 }
 
@@ -266,53 +256,60 @@ int cmd_add(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
 int cmd_madd(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
     if (argc < 3) return RedisModule_WrongArity(ctx);
     struct filter_params params = config_default_params();
-    return add_items(ctx, argv[1], &params, false, argv + 2, argc - 2);
+    return add_items(ctx, argv[1], &params, false, argv + 2, (size_t)argc - 2);
 }
 
 /* BF.INSERT key [CAPACITY n] [ERROR p | BITSPERKEY b] [EXPANSION n | NONSCALING]
- *           [LAYOUT CLASSIC] [HASH XXH64|FNV1A] [NOCREATE] ITEMS item [item ...] */
+ *           [LAYOUT CLASSIC|BLOCKED] [HASH XXH64|FNV1A] [NOCREATE] ITEMS item [item ...] */
 int cmd_insert(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
     if (argc < 4) return RedisModule_WrongArity(ctx);
     struct insert_args args;
     const char *error = args_parse_insert(argv, argc, &args);
     if (error) return reply_parse_error(ctx, error);
     return add_items(ctx, argv[1], &args.params, args.nocreate, argv + args.first_item,
-                     argc - args.first_item);
+                     (size_t)(argc - args.first_item));
 }
 
 /* ---- BF.EXISTS, BF.MEXISTS ---------------------------------------------------------------- */
 
-static bool contains_item(const struct filter *filter, const RedisModuleString *item) {
-    if (!filter) return false; // a key that does not exist holds nothing
-    size_t len;
-    const char *bytes = RedisModule_StringPtrLen(item, &len);
-    return filter_contains(filter, filter_hash(filter, bytes, len));
-}
-
 /* BF.EXISTS key item */
 int cmd_exists(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
     if (argc != 3) return RedisModule_WrongArity(ctx);
-    RedisModuleKey *key;
-    struct filter *filter;
-    if (open_filter(ctx, argv[1], FOR_READING, &key, &filter)) {
-        RedisModule_ReplyWithBool(ctx, contains_item(filter, argv[2]));
+    struct key key;
+    if (key_open(ctx, argv[1], FOR_READING, &key)) {
+        const struct filter *filter = key.filter;
+        // A key that does not exist holds nothing.
+        RedisModule_ReplyWithBool(ctx, filter && filter_contains(filter, hash_of(filter, argv[2])));
     }
-    RedisModule_CloseKey(key);
+    key_close(&key);
     return REDISMODULE_OK;
+}
+
+/* Answers for up to a window of items. */
+static void reply_contains(RedisModuleCtx *ctx, const struct filter *filter,
+                           RedisModuleString **items, size_t n) {
+    struct hash hashes[FILTER_WINDOW];
+    bool contained[FILTER_WINDOW] = {false};
+    if (filter) {
+        for (size_t i = 0; i < n; i++) hashes[i] = hash_of(filter, items[i]);
+        filter_contains_many(filter, hashes, n, contained);
+    }
+    for (size_t i = 0; i < n; i++) RedisModule_ReplyWithBool(ctx, contained[i]);
 }
 
 /* BF.MEXISTS key item [item ...] */
 int cmd_mexists(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
     if (argc < 3) return RedisModule_WrongArity(ctx);
-    RedisModuleKey *key;
-    struct filter *filter;
-    if (open_filter(ctx, argv[1], FOR_READING, &key, &filter)) {
+    struct key key;
+    if (key_open(ctx, argv[1], FOR_READING, &key)) {
+        const struct filter *filter = key.filter;
         RedisModule_ReplyWithArray(ctx, argc - 2);
-        for (int i = 2; i < argc; i++) {
-            RedisModule_ReplyWithBool(ctx, contains_item(filter, argv[i]));
+        for (int i = 2; i < argc; i += FILTER_WINDOW) {
+            int window = argc - i < FILTER_WINDOW ? argc - i : FILTER_WINDOW;
+            reply_contains(ctx, filter, argv + i, (size_t)window);
         }
     }
-    RedisModule_CloseKey(key);
+    key_close(&key);
     return REDISMODULE_OK;
 }
 
@@ -321,12 +318,12 @@ int cmd_mexists(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
 /* BF.CARD key */
 int cmd_card(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
     if (argc != 2) return RedisModule_WrongArity(ctx);
-    RedisModuleKey *key;
-    struct filter *filter;
-    if (open_filter(ctx, argv[1], FOR_READING, &key, &filter)) {
+    struct key key;
+    if (key_open(ctx, argv[1], FOR_READING, &key)) {
+        const struct filter *filter = key.filter;
         RedisModule_ReplyWithLongLong(ctx, filter ? (long long)filter_items(filter) : 0);
     }
-    RedisModule_CloseKey(key);
+    key_close(&key);
     return REDISMODULE_OK;
 }
 
@@ -343,11 +340,12 @@ static const struct {
     [INFO_EXPANSION] = {"EXPANSION", "Expansion rate"},
 };
 
-static void reply_info_value(RedisModuleCtx *ctx, const struct filter *filter, int field) {
+static void reply_info_value(RedisModuleCtx *ctx, const struct key *key, int field) {
+    const struct filter *filter = key->filter;
     uint64_t value = 0;
     switch (field) {
     case INFO_CAPACITY: value = filter_capacity(filter); break;
-    case INFO_SIZE: value = filter_size_bytes(filter); break;
+    case INFO_SIZE: value = packed_size_bytes(key->value); break;
     case INFO_FILTERS: value = filter->nlayers; break;
     case INFO_ITEMS: value = filter_items(filter); break;
     default: value = filter->expansion; break;
@@ -360,21 +358,21 @@ static void reply_info_value(RedisModuleCtx *ctx, const struct filter *filter, i
 }
 
 /* One field: a map of one pair in RESP3, but in RESP2 an array of the value alone. */
-static void reply_info_field(RedisModuleCtx *ctx, const struct filter *filter, int field) {
+static void reply_info_field(RedisModuleCtx *ctx, const struct key *key, int field) {
     if (reply_is_resp3(ctx)) {
         RedisModule_ReplyWithMap(ctx, 1);
         RedisModule_ReplyWithSimpleString(ctx, INFO_FIELDS[field].name);
     } else {
         RedisModule_ReplyWithArray(ctx, 1);
     }
-    reply_info_value(ctx, filter, field);
+    reply_info_value(ctx, key, field);
 }
 
-static void reply_info(RedisModuleCtx *ctx, const struct filter *filter) {
+static void reply_info(RedisModuleCtx *ctx, const struct key *key) {
     RedisModule_ReplyWithMap(ctx, INFO_COUNT);
     for (int i = 0; i < INFO_COUNT; i++) {
         RedisModule_ReplyWithSimpleString(ctx, INFO_FIELDS[i].name);
-        reply_info_value(ctx, filter, i);
+        reply_info_value(ctx, key, i);
     }
 }
 
@@ -385,18 +383,17 @@ int cmd_info(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
     if (argc == 3) {
         while (field < INFO_COUNT && !args_is_word(argv[2], INFO_FIELDS[field].selector)) field++;
     }
-    RedisModuleKey *key;
-    struct filter *filter;
-    if (open_existing_filter(ctx, argv[1], &key, &filter)) {
+    struct key key;
+    if (key_open_existing(ctx, argv[1], FOR_READING, &key)) {
         if (field == INFO_COUNT) {
             RedisModule_ReplyWithError(ctx, ERR_INFO_FIELD);
         } else if (argc == 3) {
-            reply_info_field(ctx, filter, field);
+            reply_info_field(ctx, &key, field);
         } else {
-            reply_info(ctx, filter);
+            reply_info(ctx, &key);
         }
     }
-    RedisModule_CloseKey(key);
+    key_close(&key);
     return REDISMODULE_OK;
 }
 
@@ -415,9 +412,9 @@ static void reply_debug_layer(RedisModuleCtx *ctx, const struct layer *layer) {
 /* BF.DEBUG key */
 int cmd_debug(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
     if (argc != 2) return RedisModule_WrongArity(ctx);
-    RedisModuleKey *key;
-    struct filter *filter;
-    if (open_existing_filter(ctx, argv[1], &key, &filter)) {
+    struct key key;
+    if (key_open_existing(ctx, argv[1], FOR_READING, &key)) {
+        const struct filter *filter = key.filter;
         RedisModule_ReplyWithArray(ctx, (long)filter->nlayers + 1);
         char line[64];
         int len =
@@ -427,7 +424,7 @@ int cmd_debug(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
             reply_debug_layer(ctx, &filter->layers[i]);
         }
     }
-    RedisModule_CloseKey(key);
+    key_close(&key);
     return REDISMODULE_OK;
 }
 
@@ -450,9 +447,9 @@ int cmd_scandump(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
     if (RedisModule_StringToLongLong(argv[2], &iterator) != REDISMODULE_OK) {
         return RedisModule_ReplyWithError(ctx, ERR_ITERATOR);
     }
-    RedisModuleKey *key;
-    struct filter *filter;
-    if (open_existing_filter(ctx, argv[1], &key, &filter)) {
+    struct key key;
+    if (key_open_existing(ctx, argv[1], FOR_READING, &key)) {
+        const struct filter *filter = key.filter;
         const uint8_t *bytes = NULL;
         size_t len = 0;
         if (iterator > 0) {
@@ -466,16 +463,15 @@ int cmd_scandump(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
             RedisModule_ReplyWithStringBuffer(ctx, len ? (const char *)bytes : "", len);
         }
     }
-    RedisModule_CloseKey(key);
+    key_close(&key);
     return REDISMODULE_OK;
 }
 
 /* The header: creates a filter that waits for its bits. NULL, or the error text. */
-static const char *load_header(RedisModuleCtx *ctx, RedisModuleKey *key, const char *data,
-                               size_t len) {
+static const char *load_header(struct key *key, const char *data, size_t len) {
     struct filter *filter;
     enum status st =
-        codec_decode_header((const uint8_t *)data, len, config_max_bytes(ctx), &filter);
+        codec_decode_header((const uint8_t *)data, len, config_max_bytes(key->ctx), &filter);
     if (st == STATUS_NOMEM) return ERR_NO_MEMORY;
     if (st != STATUS_OK) return ERR_BAD_DATA;
     if (filter->is_loading) { // a dump is taken of whole filters only
@@ -484,15 +480,15 @@ static const char *load_header(RedisModuleCtx *ctx, RedisModuleKey *key, const c
     }
     filter->is_loading = true;
     filter->loaded = 0;
-    RedisModule_ModuleTypeSetValue(key, type_bloomport, filter);
+    key_set(key, filter);
     return NULL;
 }
 
 /* A piece of the bits. NULL, or the error text; *changed: whether it brought anything. */
-static const char *load_piece(struct filter *filter, long long iterator, const char *data,
-                              size_t len, bool *changed) {
+static const char *load_piece(struct key *key, long long iterator, const char *data, size_t len,
+                              bool *changed) {
     if (iterator < 1 || len > (uint64_t)iterator - 1) return ERR_BAD_DATA;
-    switch (codec_put_piece(filter, (uint64_t)iterator - 1, data, len)) {
+    switch (codec_put_piece(key->filter, (uint64_t)iterator - 1, data, len)) {
     case CODEC_PIECE_STORED: *changed = true; return NULL;
     case CODEC_PIECE_KNOWN: *changed = false; return NULL;
     case CODEC_PIECE_OUTSIDE: return ERR_CHUNK_OUTSIDE;
@@ -509,17 +505,16 @@ int cmd_loadchunk(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
     if (RedisModule_StringToLongLong(argv[2], &iterator) != REDISMODULE_OK) {
         return RedisModule_ReplyWithError(ctx, ERR_ITERATOR);
     }
-    RedisModuleKey *key;
-    struct filter *filter;
-    if (!open_any_filter(ctx, argv[1], FOR_WRITING, &key, &filter)) goto out;
+    struct key key;
+    if (!key_open_any(ctx, argv[1], FOR_WRITING, &key)) goto out;
     size_t len;
     const char *data = RedisModule_StringPtrLen(argv[3], &len);
     bool changed = true;
     const char *error;
-    if (filter) {
-        error = load_piece(filter, iterator, data, len, &changed);
+    if (key.filter) {
+        error = load_piece(&key, iterator, data, len, &changed);
     } else if (iterator == 1) {
-        error = load_header(ctx, key, data, len);
+        error = load_header(&key, data, len);
     } else {
         error = ERR_NOT_FOUND;
     }
@@ -530,9 +525,9 @@ int cmd_loadchunk(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
     RedisModule_ReplyWithSimpleString(ctx, "OK");
     if (changed) {
         RedisModule_ReplicateVerbatim(ctx);
-        announce(ctx, argv[1], "bf.loadchunk");
+        key_announce(&key, "bf.loadchunk");
     }
 out:
-    RedisModule_CloseKey(key);
+    key_close(&key);
     return REDISMODULE_OK;
 }

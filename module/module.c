@@ -20,9 +20,11 @@ int RedisModule_OnLoad(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) 
         return REDISMODULE_ERR;
     }
     mem_set_hooks((struct mem_hooks){RedisModule_TryAlloc, RedisModule_Free});
-    // A failed read is ours to handle; a key is modified when we say so, not when it is opened.
+    // A failed read is ours to handle; a key is modified when we say so, not when it is opened; and
+    // nothing we keep minds a second set of keys being loaded while the first is served.
     RedisModule_SetModuleOptions(ctx, REDISMODULE_OPTIONS_HANDLE_IO_ERRORS |
-                                          REDISMODULE_OPTION_NO_IMPLICIT_SIGNAL_MODIFIED);
+                                          REDISMODULE_OPTION_NO_IMPLICIT_SIGNAL_MODIFIED |
+                                          REDISMODULE_OPTIONS_HANDLE_REPL_ASYNC_LOAD);
     if (command_table_register(ctx) != REDISMODULE_OK) return REDISMODULE_ERR;
     if (config_load(ctx, argv, argc) != REDISMODULE_OK) return REDISMODULE_ERR;
     // The type comes last: Redis 7.0 leaks that of a module which fails to load after it.

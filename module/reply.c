@@ -2,8 +2,9 @@
 
 #include "module/reply.h"
 
-const char *reply_creation_error(enum status status) {
-    return status == STATUS_PARAM ? ERR_SCHEME_TOO_SMALL : ERR_NO_MEMORY;
+const char *reply_creation_error(enum status status, enum layout layout) {
+    if (status != STATUS_PARAM) return ERR_NO_MEMORY;
+    return layout == LAYOUT_BLOCKED ? ERR_LAYOUT_TOO_SMALL : ERR_SCHEME_TOO_SMALL;
 }
 
 const char *reply_add_error(enum status status) {

@@ -6,7 +6,7 @@
 #ifndef BLOOMPORT_REPLY_H
 #define BLOOMPORT_REPLY_H
 
-#include "module/core/status.h"
+#include "module/core/filter.h"
 
 #include <redismodule.h>
 #include <stdbool.h>
@@ -20,7 +20,8 @@
 #define ERR_NO_MEMORY "ERR Insufficient memory to create filter"
 #define ERR_SCHEME_TOO_SMALL "ERR hash FNV1A cannot address more than 2^32 bits"
 #define ERR_BAD_LAYOUT "ERR bad layout"
-#define ERR_BLOCKED_YET "ERR layout BLOCKED is not supported yet"
+#define ERR_BLOCKED_HASH "ERR layout BLOCKED goes with hash XXH64 only"
+#define ERR_LAYOUT_TOO_SMALL "ERR layout BLOCKED cannot address more than 2^40 bits"
 #define ERR_BAD_HASH "ERR bad hash"
 
 /* Of adding */
@@ -56,8 +57,8 @@
 #define ERR_CHUNK_CROSSING "ERR invalid chunk - Too big for current filter"
 #define ERR_CHUNK_GAP "ERR invalid chunk - out of sequence"
 
-/* What a failed creation is answered with. */
-const char *reply_creation_error(enum status status);
+/* What a failed creation with legal parameters is answered with. */
+const char *reply_creation_error(enum status status, enum layout layout);
 
 /* What a failed add is answered with. */
 const char *reply_add_error(enum status status);

@@ -2,6 +2,7 @@
 
 #include "rdb/codec.h"
 
+#include "module/core/blocked.h"
 #include "module/core/mem.h"
 #include "rdb/bytes.h"
 
@@ -76,11 +77,13 @@ static bool promise_is_sound(const struct filter *f) {
 }
 
 /* One layer by itself. Every counted item set at least one bit, and at most k. */
-static bool layer_is_sound(const struct layer *l, enum scheme scheme) {
-    if (l->nbits < 1 || l->nbits > SIZING_MAX_BITS || l->nbits > hash_max_bits(scheme)) {
+static bool layer_is_sound(const struct layer *l, struct geometry geometry) {
+    if (l->nbits < 1 || l->nbits > sizing_max_bits(geometry)) return false;
+    if (l->nhashes < 1 || l->nhashes > MAX_HASHES) return false;
+    if (geometry.layout == LAYOUT_BLOCKED &&
+        (l->nbits % BLOCKED_BLOCK_BITS != 0 || l->nhashes != BLOCKED_HASHES)) {
         return false;
     }
-    if (l->nhashes < 1 || l->nhashes > MAX_HASHES) return false;
     if (l->capacity < 1 || l->capacity > FILTER_MAX_CAPACITY || l->items > l->capacity) {
         return false;
     }
@@ -89,13 +92,15 @@ static bool layer_is_sound(const struct layer *l, enum scheme scheme) {
     return l->error_rate > 0 && l->error_rate <= 1;
 }
 
-static void take_layer(struct reader *r, struct layer *layer) {
+static void take_layer(struct reader *r, enum layout layout, struct layer *layer) {
+    layer->layout = layout;
     layer->capacity = take_u64(r);
     layer->items = take_u64(r);
     layer->ones = take_u64(r);
     layer->error_rate = take_f64(r);
     layer->nhashes = take_u32(r);
-    layer->nbits = take_u64(r);
+    uint64_t nbits = take_u64(r);
+    if (nbits != 0) layer_set_nbits(layer, nbits); // 0 is refused with the rest
 }
 
 /* Everything before the layers; false if anything is out of its range. */
@@ -116,6 +121,7 @@ static bool take_fixed(struct reader *r, struct filter *f, uint32_t *nlayers) {
     f->scheme = (enum scheme)scheme;
     f->layout = (enum layout)layout;
     f->is_loading = (flags & FLAG_LOADING) != 0;
+    if (f->layout == LAYOUT_BLOCKED && f->scheme != SCHEME_XXH64) return false;
     return (flags & ~(uint64_t)KNOWN_FLAGS) == 0 && f->expansion <= FILTER_MAX_EXPANSION &&
            promise_is_sound(f);
 }
@@ -123,11 +129,12 @@ static bool take_fixed(struct reader *r, struct filter *f, uint32_t *nlayers) {
 /* Reads the layers' fields into f->layers and checks them, one by one and together. The arrays
  * are not there yet: nlayers stays 0 until they are. */
 static bool take_layers(struct reader *r, struct filter *f, uint32_t nlayers, uint64_t *bytes) {
+    struct geometry geometry = {f->layout, f->scheme};
     uint64_t capacity = 0, total = 0;
     for (uint32_t i = 0; i < nlayers; i++) {
         struct layer *layer = &f->layers[i];
-        take_layer(r, layer);
-        if (r->bad || !layer_is_sound(layer, f->scheme)) return false;
+        take_layer(r, f->layout, layer);
+        if (r->bad || !layer_is_sound(layer, geometry)) return false;
         if (__builtin_add_overflow(capacity, layer->capacity, &capacity)) return false;
         if (capacity > FILTER_MAX_CAPACITY) return false;
         total += layer_bytes(layer->nbits); // at most 2^57 each, and checked each time

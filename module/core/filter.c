@@ -15,20 +15,27 @@ static bool params_are_valid(const struct filter_params *p) {
                            : p->error_rate > 0 && p->error_rate < 1;
     return rate_ok && p->capacity >= 1 && p->capacity <= FILTER_MAX_CAPACITY &&
            p->expansion <= FILTER_MAX_EXPANSION && p->layout < LAYOUT_COUNT &&
-           p->scheme < SCHEME_COUNT;
+           p->scheme < SCHEME_COUNT && (p->layout == LAYOUT_CLASSIC || p->scheme == SCHEME_XXH64);
+}
+
+static struct geometry filter_geometry(const struct filter *filter) {
+    return (struct geometry){filter->layout, filter->scheme};
+}
+
+double filter_first_rate(double error_rate, uint32_t expansion) {
+    return expansion ? error_rate * SIZING_FIRST_SHARE : error_rate;
 }
 
 /* The size and the promised rate of the first layer. */
-static enum status size_first_layer(const struct filter_params *p, struct sizing *size,
-                                    double *rate) {
+static bool size_first_layer(const struct filter_params *p, struct sizing *size, double *rate) {
+    struct geometry geometry = {p->layout, p->scheme};
     if (p->bits_per_key != 0) {
-        if (!sizing_by_bits(p->capacity, p->bits_per_key, size)) return STATUS_NOMEM;
-        *rate = sizing_error_rate(p->capacity, *size, p->scheme);
-    } else {
-        *rate = p->expansion ? p->error_rate * SIZING_FIRST_SHARE : p->error_rate;
-        if (!sizing_by_error(p->capacity, *rate, p->scheme, size)) return STATUS_NOMEM;
+        if (!sizing_by_bits(p->capacity, p->bits_per_key, geometry, size)) return false;
+        *rate = sizing_error_rate(p->capacity, *size, geometry);
+        return true;
     }
-    return size->nbits > hash_max_bits(p->scheme) ? STATUS_PARAM : STATUS_OK;
+    *rate = filter_first_rate(p->error_rate, p->expansion);
+    return sizing_by_error(p->capacity, *rate, geometry, size);
 }
 
 struct filter *filter_new_bare(uint32_t nlayers) {
@@ -47,16 +54,18 @@ enum status filter_new(const struct filter_params *params, uint64_t max_bytes,
     if (!params_are_valid(params)) return STATUS_PARAM;
     struct sizing size;
     double rate;
-    enum status st = size_first_layer(params, &size, &rate);
-    if (st != STATUS_OK) return st;
+    if (!size_first_layer(params, &size, &rate)) {
+        bool narrow =
+            sizing_max_bits((struct geometry){params->layout, params->scheme}) != SIZING_MAX_BITS;
+        return narrow ? STATUS_PARAM : STATUS_NOMEM;
+    }
     if (filter_structure_bytes(1) + layer_bytes(size.nbits) > max_bytes) return STATUS_NOMEM;
 
     struct filter *filter = filter_new_bare(1);
     if (!filter) return STATUS_NOMEM;
-    st = layer_init(&filter->layers[0], size, params->capacity, rate);
-    if (st != STATUS_OK) {
+    if (layer_init(&filter->layers[0], size, params->layout, params->capacity, rate) != STATUS_OK) {
         filter_free(filter);
-        return st;
+        return STATUS_NOMEM;
     }
     filter->nlayers = 1;
     filter->expansion = params->expansion;
@@ -93,12 +102,35 @@ void filter_free(struct filter *filter) {
     mem_free(filter);
 }
 
-bool filter_contains(const struct filter *filter, struct hash hash) {
-    // The newest layer first: it is the largest, and holds what was added last.
-    for (uint32_t i = filter->nlayers; i-- > 0;) {
-        if (layer_contains(&filter->layers[i], hash)) return true;
+/* Whether any of the layers `from` to `to` - 1 contains the item. The newest first: it is the
+ * largest, and holds what was added last. */
+static bool any_contains(const struct layer *layers, uint32_t from, uint32_t to, struct hash hash) {
+    for (uint32_t i = to; i-- > from;) {
+        if (layer_contains(&layers[i], hash)) return true;
     }
     return false;
+}
+
+bool filter_contains(const struct filter *filter, struct hash hash) {
+    return any_contains(filter->layers, 0, filter->nlayers, hash);
+}
+
+/* contained[i] for all n items, as far as layers 0 to nlayers - 1 know. */
+static void contained_in(const struct layer *layers, uint32_t nlayers, const struct hash *hashes,
+                         size_t n, bool *contained) {
+    uint8_t absent[LAYER_WINDOW];
+    size_t nabsent = n;
+    for (size_t i = 0; i < n; i++) absent[i] = (uint8_t)i;
+    for (uint32_t i = nlayers; i-- > 0 && nabsent > 0;) {
+        nabsent = layer_keep_absent(&layers[i], hashes, absent, nabsent);
+    }
+    memset(contained, true, n * sizeof(*contained));
+    for (size_t i = 0; i < nabsent; i++) contained[absent[i]] = false;
+}
+
+void filter_contains_many(const struct filter *filter, const struct hash *hashes, size_t n,
+                          bool *contained) {
+    contained_in(filter->layers, filter->nlayers, hashes, n, contained);
 }
 
 /* The error rate left for the layer that comes next. */
@@ -121,13 +153,12 @@ static enum status grow(struct filter *filter, uint64_t max_bytes) {
     if (__builtin_mul_overflow(last->capacity, filter->expansion, &capacity)) return STATUS_NOMEM;
     if (capacity > FILTER_MAX_CAPACITY - filter_capacity(filter)) return STATUS_NOMEM;
     double rate = next_layer_rate(filter, capacity);
-    if (!sizing_by_error(capacity, rate, filter->scheme, &size)) return STATUS_NOMEM;
-    if (size.nbits > hash_max_bits(filter->scheme)) return STATUS_NOMEM;
+    if (!sizing_by_error(capacity, rate, filter_geometry(filter), &size)) return STATUS_NOMEM;
     uint64_t more = layer_bytes(size.nbits) + sizeof(struct layer);
     if (filter_size_bytes(filter) + more > max_bytes) return STATUS_NOMEM;
 
     struct layer fresh;
-    enum status st = layer_init(&fresh, size, capacity, rate);
+    enum status st = layer_init(&fresh, size, filter->layout, capacity, rate);
     if (st != STATUS_OK) return st;
     struct layer *layers = mem_alloc((filter->nlayers + 1) * sizeof(*layers));
     if (!layers) {
@@ -143,19 +174,48 @@ static enum status grow(struct filter *filter, uint64_t max_bytes) {
     return STATUS_OK;
 }
 
-enum status filter_add(struct filter *filter, struct hash hash, uint64_t max_bytes, bool *added) {
-    if (filter_contains(filter, hash)) {
+/* Adds an item that layers 0 to `known` - 1 do not contain. */
+static enum status add_behind(struct filter *filter, uint32_t known, struct hash hash,
+                              uint64_t max_bytes, bool *added) {
+    const struct layer *newest = &filter->layers[filter->nlayers - 1];
+    bool is_full = newest->items >= newest->capacity;
+    // Adding tells by itself whether the newest layer had the item, unless that is full.
+    uint32_t to_ask = is_full ? filter->nlayers : filter->nlayers - 1;
+    if (any_contains(filter->layers, known, to_ask, hash)) {
         *added = false;
         return STATUS_OK;
     }
-    struct layer *newest = &filter->layers[filter->nlayers - 1];
-    if (newest->items >= newest->capacity) {
+    if (is_full) {
         if (filter->expansion == 0) return STATUS_FULL;
         enum status st = grow(filter, max_bytes);
         if (st != STATUS_OK) return st;
-        newest = &filter->layers[filter->nlayers - 1];
     }
-    *added = layer_add(newest, hash);
+    *added = layer_add(&filter->layers[filter->nlayers - 1], hash);
+    return STATUS_OK;
+}
+
+enum status filter_add(struct filter *filter, struct hash hash, uint64_t max_bytes, bool *added) {
+    return add_behind(filter, 0, hash, max_bytes, added);
+}
+
+enum status filter_add_many(struct filter *filter, const struct hash *hashes, size_t n,
+                            uint64_t max_bytes, bool *added, size_t *done) {
+    // The older layers do not change any more, whatever happens below: ask them all at once.
+    uint32_t older = filter->nlayers - 1;
+    bool contained[LAYER_WINDOW];
+    contained_in(filter->layers, older, hashes, n, contained);
+    size_t asked = 0;
+    for (*done = 0; *done < n; ++*done) {
+        size_t i = *done;
+        for (; asked < n && asked <= i + LAYER_DISTANCE; asked++) {
+            const struct layer *newest = &filter->layers[filter->nlayers - 1];
+            if (!contained[asked]) layer_prefetch(newest, hashes[asked]);
+        }
+        added[i] = false;
+        if (contained[i]) continue;
+        enum status st = add_behind(filter, older, hashes[i], max_bytes, &added[i]);
+        if (st != STATUS_OK) return st;
+    }
     return STATUS_OK;
 }
 

@@ -21,13 +21,8 @@
 
 #define FILTER_MAX_CAPACITY INT64_MAX // what an integer of the protocol can say
 #define FILTER_MAX_EXPANSION 32768
+#define FILTER_WINDOW LAYER_WINDOW // items that the functions for many take at most
 #define FILTER_NO_LIMIT UINT64_MAX // for max_bytes
-
-/* The numbers are part of the file format: they never change. */
-enum layout {
-    LAYOUT_CLASSIC = 0, // an item's bits are spread over the whole array
-    LAYOUT_COUNT
-};
 
 /* What a user chooses at creation. */
 struct filter_params {
@@ -40,19 +35,20 @@ struct filter_params {
 };
 
 struct filter {
-    struct layer *layers; // at least one, oldest first
-    uint32_t nlayers;
-    uint32_t expansion;  // a new layer's capacity over the last one's; 0: non-scaling
-    double error_rate;   // as in filter_params; 0 if sized by bits per key
-    double bits_per_key; // as in filter_params; 0 if sized by error rate
+    uint8_t form;    // 0, which tells it from a packed one (packed.h); must come first
+    bool is_loading; // its bytes are still arriving, in pieces
     enum layout layout;
     enum scheme scheme;
-    bool is_loading; // its bytes are still arriving, in pieces
-    uint64_t loaded; // how many have, counted over all layers; all of them if not is_loading
+    uint32_t nlayers;
+    struct layer *layers; // at least one, oldest first
+    uint32_t expansion;   // a new layer's capacity over the last one's; 0: non-scaling
+    double error_rate;    // as in filter_params; 0 if sized by bits per key
+    double bits_per_key;  // as in filter_params; 0 if sized by error rate
+    uint64_t loaded;      // bytes that have arrived, over all layers; all if not is_loading
 };
 
 /* A fresh, empty filter of at most max_bytes bytes.
- * STATUS_PARAM: a parameter out of range, or more bits than the scheme can address.
+ * STATUS_PARAM: a parameter out of range, or more bits than layout and scheme can address.
  * STATUS_NOMEM: it would take more than max_bytes, or the allocator said no. */
 enum status filter_new(const struct filter_params *params, uint64_t max_bytes, struct filter **out);
 
@@ -65,18 +61,34 @@ enum status filter_copy(const struct filter *from, struct filter **out);
 
 void filter_free(struct filter *filter);
 
+/* The first layer's part of the error rate that was asked for. */
+double filter_first_rate(double error_rate, uint32_t expansion);
+
 static inline struct hash filter_hash(const struct filter *filter, const void *item, size_t len) {
+    // A blocked layer looks at one word only.
+    if (filter->layout == LAYOUT_BLOCKED) return (struct hash){XXH64(item, len, 0), 0};
     return hash_item(filter->scheme, item, len);
 }
 
 /* False: surely never added. True: maybe added. */
 bool filter_contains(const struct filter *filter, struct hash hash);
 
+/* The same for n items, at most FILTER_WINDOW, and with the cost of memory shared among them:
+ * contained[i] answers for hashes[i]. */
+void filter_contains_many(const struct filter *filter, const struct hash *hashes, size_t n,
+                          bool *contained);
+
 /* Adds an item, growing the filter if it is full, to at most max_bytes bytes.
  * *added: whether the filter changed, that is, did not contain the item already.
  * STATUS_FULL: a non-scaling filter holds its capacity. STATUS_NOMEM: it cannot grow.
  * An item that is contained already is STATUS_OK, not added, even in a full filter. */
 enum status filter_add(struct filter *filter, struct hash hash, uint64_t max_bytes, bool *added);
+
+/* Adds n items, at most FILTER_WINDOW, in order, exactly as n calls of filter_add would, with the
+ * cost of memory shared among them. added[i] answers for hashes[i], i < *done. Stops at the first
+ * item that is not STATUS_OK and returns its status; *done is then its index, else n. */
+enum status filter_add_many(struct filter *filter, const struct hash *hashes, size_t n,
+                            uint64_t max_bytes, bool *added, size_t *done);
 
 uint64_t filter_capacity(const struct filter *filter);    // over all layers
 uint64_t filter_items(const struct filter *filter);       // adds that changed it

@@ -59,9 +59,4 @@ static inline bool hash_wraps(enum scheme scheme) {
     return scheme != SCHEME_FNV1A;
 }
 
-/* The most bits a layer of this scheme can spread its items over. */
-static inline uint64_t hash_max_bits(enum scheme scheme) {
-    return scheme == SCHEME_FNV1A ? (uint64_t)1 << 32 : UINT64_MAX;
-}
-
 #endif

@@ -1,7 +1,16 @@
 /* One fixed-size Bloom filter: an array of bits and the counts that go with it (Bloom 1970).
  *
- * Bit p lives in byte p>>3 under the mask 1<<(p&7). A layer knows nothing of growth or promises:
- * filter.h puts layers together. */
+ * Bit p lives in byte p>>3 under the mask 1<<(p&7). Where an item's bits are is the layout:
+ *
+ *   CLASSIC  k bits anywhere in the array, (a + i*b mod 2^64) mod m: fewest bits for a given error
+ *            rate, k cache misses.
+ *   BLOCKED  8 bits in one block of 32 bytes, one in each of its 32-bit words: one cache miss. This
+ *            is the split-block filter of the Parquet specification, bit for bit: the block is
+ *            ((a >> 32) * blocks) >> 32, the bit in word i is (low half of a * SALT[i]) >> 27.
+ *
+ * A layer knows nothing of growth or promises: filter.h puts layers together. Tuned for arrays far
+ * larger than the caches: everything here that takes many items hashes first, asks for the memory
+ * of all of them, and only then looks at it. */
 
 #ifndef BLOOMPORT_LAYER_H
 #define BLOOMPORT_LAYER_H
@@ -11,25 +20,40 @@
 #include "module/core/status.h"
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct layer {
     uint8_t *bits;
     uint64_t nbits;    // m
+    uint64_t inverse;  // floor((2^64 - 1) / m): multiplying by it replaces the division by m
     uint64_t capacity; // the items it was sized for
     uint64_t items;    // the adds that changed it
     uint64_t ones;     // its set bits, kept as they change
     double error_rate; // its part of the filter's promise
     uint32_t nhashes;  // k
+    enum layout layout;
 };
+
+/* How many items the functions for many take at most. */
+#define LAYER_WINDOW 256
+
+/* How many items lie between asking for an item's memory and looking at it. A core can wait for
+ * some 24 cache lines at a time: 8 items keep it at that without the first being pushed out again.
+ * Asking for a whole window at once and then looking at it took twice as long (`make bench-core`).
+ */
+#define LAYER_DISTANCE 8
 
 static inline uint64_t layer_bytes(uint64_t nbits) {
     return nbits / 8 + (nbits % 8 != 0);
 }
 
+/* Sets nbits and what follows from it. */
+void layer_set_nbits(struct layer *layer, uint64_t nbits);
+
 /* Gives *layer an array of zero bits. STATUS_NOMEM if the allocator says no. */
-enum status layer_init(struct layer *layer, struct sizing size, uint64_t capacity,
-                       double error_rate);
+enum status layer_init(struct layer *layer, struct sizing size, enum layout layout,
+                       uint64_t capacity, double error_rate);
 
 /* Makes *to a layer of its own with the same contents. STATUS_NOMEM if the allocator says no. */
 enum status layer_copy(struct layer *to, const struct layer *from);
@@ -39,6 +63,14 @@ void layer_clear(struct layer *layer);
 
 /* False: surely not added. True: maybe added. */
 bool layer_contains(const struct layer *layer, struct hash hash);
+
+/* The same for hashes[index[0]], ..., hashes[index[n-1]], n at most LAYER_WINDOW. Keeps in `index`,
+ * in order, those that are surely not there, and returns how many they are. */
+size_t layer_keep_absent(const struct layer *layer, const struct hash *hashes, uint8_t *index,
+                         size_t n);
+
+/* Asks for the memory that layer_add of this item will need. */
+void layer_prefetch(const struct layer *layer, struct hash hash);
 
 /* Sets the item's bits; true, and counted, if at least one of them was not set before. */
 bool layer_add(struct layer *layer, struct hash hash);

@@ -258,3 +258,66 @@ double rate_when_full(double items, uint64_t nbits, uint32_t nhashes, bool wraps
     rate += common_factors(&s, f) + crowded_class(&s, f);
     return rate < 1 ? rate : 1;
 }
+
+/* ---- The BLOCKED layout ---------------------------------------------------------------------
+ *
+ * An item has one of 32 bits in each of its block's 8 words, so a block that j items have been
+ * offered to answers yes with probability (1 - (31/32)^j)^8, and j is binomial: N items, chance
+ * 1/blocks each. An add that changes nothing does not count, so n counted items took N >= n offers,
+ * where each offer counts with one minus the rate so far: n = N - sum_j P(more than j) w_j blocks,
+ * w_j the probability above (the integral of a binomial over its rate is its tail). */
+
+struct block_load {
+    double rate;  // of false yes
+    double known; // offers per block that did not count
+};
+
+static double block_hit(double misses) {
+    double word = 1 - misses, two = word * word;
+    return two * two * two * two;
+}
+
+/* `offers` items over `nblocks` blocks. */
+static struct block_load block_load(double offers, double nblocks) {
+    struct block_load load = {0, 0};
+    if (nblocks < 2) { // every item is in the one block
+        double misses = 1;
+        for (double j = 0; j < offers && misses > 1e-20; j++, misses *= 31.0 / 32) {
+            load.known += block_hit(misses);
+        }
+        load.rate = block_hit(misses);
+        return load;
+    }
+    double odds = 1 / (nblocks - 1);
+    double chance = real_exp(offers * real_ln(1 - 1 / nblocks)); // of exactly j items
+    double above = 1, misses = 1;
+    double mean = offers / nblocks;
+    for (double j = 0; j <= offers && (j <= mean || chance > 1e-20); j++) {
+        load.rate += chance * block_hit(misses);
+        above -= chance;
+        load.known += above > 0 ? above * block_hit(misses) : 0;
+        chance *= (offers - j) / (j + 1) * odds;
+        misses *= 31.0 / 32;
+    }
+    return load;
+}
+
+double rate_blocked_when_full(double items, uint64_t nblocks) {
+    double blocks = (double)nblocks;
+    double low = items, high = items;
+    for (int i = 0; i < 64; i++) {
+        if (high - block_load(high, blocks).known * blocks >= items) break;
+        low = high;
+        high *= 2;
+        if (high > items * 16) return 1; // saturated: hardly anything counts any more
+    }
+    for (int i = 0; i < 40 && high > low; i++) {
+        double middle = 0.5 * (low + high);
+        if (middle - block_load(middle, blocks).known * blocks >= items) {
+            high = middle;
+        } else {
+            low = middle;
+        }
+    }
+    return block_load(high, blocks).rate;
+}

@@ -2,6 +2,7 @@
 
 #include "module/core/sizing.h"
 
+#include "module/core/blocked.h"
 #include "module/core/rate.h"
 #include "module/core/real.h"
 
@@ -18,14 +19,29 @@ static bool round_up_bits(double bits, uint64_t *nbits) {
     return true;
 }
 
-double sizing_error_rate(uint64_t items, struct sizing size, enum scheme scheme) {
-    return rate_when_full((double)items, size.nbits, size.nhashes, hash_wraps(scheme));
+uint64_t sizing_max_bits(struct geometry geometry) {
+    if (geometry.layout == LAYOUT_BLOCKED) return BLOCKED_MAX_BLOCKS * BLOCKED_BLOCK_BITS;
+    return hash_wraps(geometry.scheme) ? SIZING_MAX_BITS : (uint64_t)1 << 32;
 }
 
-bool sizing_by_bits(uint64_t capacity, double bits_per_key, struct sizing *out) {
-    uint64_t nbits;
-    if (!round_up_bits((double)capacity * bits_per_key, &nbits)) return false;
-    *out = (struct sizing){nbits, clamp_hashes(bits_per_key * REAL_LN2)};
+double sizing_error_rate(uint64_t items, struct sizing size, struct geometry geometry) {
+    if (geometry.layout == LAYOUT_BLOCKED) {
+        return rate_blocked_when_full((double)items, size.nbits / BLOCKED_BLOCK_BITS);
+    }
+    return rate_when_full((double)items, size.nbits, size.nhashes, hash_wraps(geometry.scheme));
+}
+
+bool sizing_by_bits(uint64_t capacity, double bits_per_key, struct geometry geometry,
+                    struct sizing *out) {
+    struct sizing size;
+    if (!round_up_bits((double)capacity * bits_per_key, &size.nbits)) return false;
+    size.nhashes = clamp_hashes(bits_per_key * REAL_LN2);
+    if (geometry.layout == LAYOUT_BLOCKED) {
+        uint64_t nblocks = (size.nbits - 1) / BLOCKED_BLOCK_BITS + 1;
+        size = (struct sizing){nblocks * BLOCKED_BLOCK_BITS, BLOCKED_HASHES};
+    }
+    if (size.nbits > sizing_max_bits(geometry)) return false;
+    *out = size;
     return true;
 }
 
@@ -43,8 +59,9 @@ bool sizing_by_bits(uint64_t capacity, double bits_per_key, struct sizing *out) 
  * The floor is about m = sqrt(n/p), and no choice of k gets below it: a stride that is 0 modulo m
  * (chance 1/m) hits a bit of some item (chance n/m).
  *
- * m is odd: then 2^64 has the order m modulo m, wraps always help, and hardly any stride repeats.
- * Primes measured no better than other odd numbers. */
+ * CLASSIC: m is odd: then 2^64 has the order m modulo m, wraps always help, and hardly any stride
+ * repeats. Primes measured no better than other odd numbers. BLOCKED: m is a number of whole
+ * blocks. */
 
 /* Where the textbook would put m: the search starts there. */
 static double textbook_bits(double capacity, double error_rate, uint32_t nhashes) {
@@ -55,29 +72,36 @@ static double textbook_bits(double capacity, double error_rate, uint32_t nhashes
 struct target {
     uint64_t capacity;
     double error_rate;
+    struct geometry geometry;
     uint32_t nhashes;
-    enum scheme scheme;
 };
 
-static bool is_enough(const struct target *t, uint64_t half) {
-    struct sizing size = {2 * half + 1, t->nhashes};
-    return sizing_error_rate(t->capacity, size, t->scheme) <= t->error_rate;
+/* The search goes in steps: odd numbers of bits, or whole blocks. */
+static struct sizing size_at(const struct target *t, uint64_t step) {
+    bool blocked = t->geometry.layout == LAYOUT_BLOCKED;
+    return (struct sizing){blocked ? step * BLOCKED_BLOCK_BITS : 2 * step + 1, t->nhashes};
 }
 
-/* The smallest odd m, as far as halving an interval finds it: the rate ripples in m by a few per
- * cent, as m gains and loses small factors. */
-static bool search_odd(const struct target *t, uint64_t *nbits) {
-    double guess = textbook_bits((double)t->capacity, t->error_rate, t->nhashes);
-    if (!(guess < (double)SIZING_MAX_BITS / 4)) return false;
-    // In halves, so that 2*half + 1 is odd: `low` is too small (or 0), `high` is enough.
-    uint64_t low = (uint64_t)guess / 2;
-    uint64_t step = low / 1024 + 1;
-    while (low > 0 && is_enough(t, low)) low = low > step ? low - step : 0, step *= 2;
-    uint64_t high = low + (low / 1024 + 1);
-    for (step = low / 1024 + 1; !is_enough(t, high); step *= 2) {
+static bool is_enough(const struct target *t, uint64_t step) {
+    return sizing_error_rate(t->capacity, size_at(t, step), t->geometry) <= t->error_rate;
+}
+
+/* The smallest size that is enough, from the step `low` on, as far as halving an interval finds it:
+ * CLASSIC's rate ripples in m by a few per cent, as m gains and loses small factors. */
+static bool search(const struct target *t, uint64_t low, struct sizing *out) {
+    uint64_t stride = low / 1024 + 1;
+    while (low > 0 && is_enough(t, low)) {
+        low = low > stride ? low - stride : 0;
+        stride *= 2;
+    }
+    // From here on `low` is too small, or 0, and `high`, once found, is enough.
+    stride = low / 1024 + 1;
+    uint64_t high = low + stride;
+    while (!is_enough(t, high)) {
         if (high > SIZING_MAX_BITS / 4) return false;
         low = high;
-        high += step;
+        high += stride;
+        stride *= 2;
     }
     while (high - low > 1) {
         uint64_t middle = low + (high - low) / 2;
@@ -87,34 +111,45 @@ static bool search_odd(const struct target *t, uint64_t *nbits) {
             low = middle;
         }
     }
-    *nbits = 2 * high + 1;
+    *out = size_at(t, high);
     return true;
 }
 
-static bool compute_by_error(const struct target *t, uint64_t *nbits) {
-    // With one hash a counted add sets exactly one bit, so the rate is n/m, whatever m.
-    if (t->nhashes == 1) return round_up_bits((double)t->capacity / t->error_rate, nbits);
-    return search_odd(t, nbits);
+static bool compute_by_error(const struct target *t, struct sizing *out) {
+    if (t->nhashes == 1) {
+        // With one hash a counted add sets exactly one bit, so the rate is n/m, whatever m.
+        out->nhashes = 1;
+        return round_up_bits((double)t->capacity / t->error_rate, &out->nbits);
+    }
+    double guess = textbook_bits((double)t->capacity, t->error_rate, t->nhashes);
+    if (!(guess < (double)SIZING_MAX_BITS / 4)) return false;
+    uint64_t per_step = t->geometry.layout == LAYOUT_BLOCKED ? BLOCKED_BLOCK_BITS : 2;
+    return search(t, (uint64_t)guess / per_step, out);
 }
 
 /* A server creates many filters alike, and the search takes some ten microseconds: the last answers
  * are remembered. */
-bool sizing_by_error(uint64_t capacity, double error_rate, enum scheme scheme, struct sizing *out) {
+bool sizing_by_error(uint64_t capacity, double error_rate, struct geometry geometry,
+                     struct sizing *out) {
     static struct {
         struct target target;
-        uint64_t nbits;
+        struct sizing size;
     } memo[16];
     if (!(error_rate > 0)) return false;
-    struct target t = {capacity, error_rate, clamp_hashes(-real_ln(error_rate) / REAL_LN2), scheme};
+    bool blocked = geometry.layout == LAYOUT_BLOCKED;
+    uint32_t nhashes = blocked ? BLOCKED_HASHES : clamp_hashes(-real_ln(error_rate) / REAL_LN2);
+    struct target t = {capacity, error_rate, geometry, nhashes};
     unsigned slot = (unsigned)((capacity ^ capacity >> 7 ^ t.nhashes) % 16);
     const struct target *known = &memo[slot].target;
-    if (known->capacity != capacity || known->error_rate != error_rate || known->scheme != scheme) {
-        uint64_t nbits;
-        if (!compute_by_error(&t, &nbits)) return false;
+    if (known->capacity != capacity || known->error_rate != error_rate ||
+        known->geometry.layout != geometry.layout || known->geometry.scheme != geometry.scheme) {
+        struct sizing size;
+        if (!compute_by_error(&t, &size)) return false;
         memo[slot].target = t;
-        memo[slot].nbits = nbits;
+        memo[slot].size = size;
     }
-    *out = (struct sizing){memo[slot].nbits, t.nhashes};
+    if (memo[slot].size.nbits > sizing_max_bits(geometry)) return false;
+    *out = memo[slot].size;
     return true;
 }
 

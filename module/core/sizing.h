@@ -19,21 +19,42 @@
 #define SIZING_MIN_BITS_PER_KEY 1.0 // the range of BITSPERKEY
 #define SIZING_MAX_BITS_PER_KEY 256.0
 
+/* How a layer spreads an item's bits (layer.h). The numbers are part of the file format: they never
+ * change. */
+enum layout {
+    LAYOUT_CLASSIC = 0, // over the whole array
+    LAYOUT_BLOCKED = 1, // inside one block of 32 bytes
+    LAYOUT_COUNT
+};
+
+/* What decides how well a given number of bits works. */
+struct geometry {
+    enum layout layout;
+    enum scheme scheme;
+};
+
 struct sizing {
     uint64_t nbits;
     uint32_t nhashes;
 };
 
-/* The layer of `capacity` items with `bits_per_key` bits each: m = ceil(n*b), k = b ln 2 rounded.
- * False, with *out unchanged, if that is over SIZING_MAX_BITS. */
-bool sizing_by_bits(uint64_t capacity, double bits_per_key, struct sizing *out);
+/* The layer of `capacity` items with `bits_per_key` bits each: m = ceil(n*b), k = b ln 2 rounded;
+ * BLOCKED: m rounded up to whole blocks, k = 8.
+ * False, with *out unchanged, if that is more than the geometry can address. */
+bool sizing_by_bits(uint64_t capacity, double bits_per_key, struct geometry geometry,
+                    struct sizing *out);
 
 /* The smallest layer that, full, answers a false yes to at most `error_rate` of all absent items.
- * False, with *out unchanged, if that is over SIZING_MAX_BITS, or the rate is not over 0. */
-bool sizing_by_error(uint64_t capacity, double error_rate, enum scheme scheme, struct sizing *out);
+ * False, with *out unchanged, if that is more than the geometry can address, or the rate is not
+ * over 0. */
+bool sizing_by_error(uint64_t capacity, double error_rate, struct geometry geometry,
+                     struct sizing *out);
 
 /* The rate of false yes of a layer of this size when `items` adds have counted. */
-double sizing_error_rate(uint64_t items, struct sizing size, enum scheme scheme);
+double sizing_error_rate(uint64_t items, struct sizing size, struct geometry geometry);
+
+/* The most bits a layer can have: all, but for narrow hashes. */
+uint64_t sizing_max_bits(struct geometry geometry);
 
 /* The first layer's part of a scaling filter's error rate; the rest is for growth. */
 #define SIZING_FIRST_SHARE 0.625

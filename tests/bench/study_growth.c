@@ -9,6 +9,8 @@
 
 #include <stdio.h>
 
+static const struct geometry CLASSIC = {LAYOUT_CLASSIC, SCHEME_XXH64};
+
 #define FIRST_CAPACITY 1000.0
 
 /* The part of the whole error rate that layer `i` gets, growing from `before` to `after` items. */
@@ -36,7 +38,7 @@ static double bits_per_item(budget share, double p, double expansion, double add
     for (int i = 0;; i++) {
         struct sizing size;
         double rate = p * share(i, total, total + capacity);
-        if (!sizing_by_error((uint64_t)capacity, rate, SCHEME_XXH64, &size)) return NAN;
+        if (!sizing_by_error((uint64_t)capacity, rate, CLASSIC, &size)) return NAN;
         bits += (double)size.nbits;
         double offers = capacity / (1 - older);
         if (offers >= adds) return bits / (items + adds * (1 - older));

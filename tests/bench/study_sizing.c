@@ -14,6 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+static const struct geometry CLASSIC = {LAYOUT_CLASSIC, SCHEME_XXH64};
+
 __extension__ typedef unsigned __int128 wide;
 
 struct rng {
@@ -241,7 +243,7 @@ static struct measure measure_rate(uint64_t n, uint64_t m, unsigned k, double wo
 }
 
 static double model_rate(uint64_t n, uint64_t m, unsigned k) {
-    return sizing_error_rate(n, (struct sizing){m, k}, SCHEME_XXH64);
+    return sizing_error_rate(n, (struct sizing){m, k}, CLASSIC);
 }
 
 /* The least m at which the model, scaled by measured/model, would be at most p. */
@@ -258,7 +260,7 @@ static uint64_t least_bits(uint64_t n, double p, unsigned k, uint64_t m, double 
 
 static void study_error(uint64_t n, double p, double work) {
     struct sizing size;
-    if (!sizing_by_error(n, p, SCHEME_XXH64, &size)) {
+    if (!sizing_by_error(n, p, CLASSIC, &size)) {
         return;
     }
     unsigned k = size.nhashes;
@@ -276,7 +278,7 @@ static void study_error(uint64_t n, double p, double work) {
 
 static void study_bits(uint64_t n, double bits, double work) {
     struct sizing size;
-    if (!sizing_by_bits(n, bits, &size)) {
+    if (!sizing_by_bits(n, bits, CLASSIC, &size)) {
         return;
     }
     unsigned k = size.nhashes;

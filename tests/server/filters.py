@@ -20,7 +20,7 @@ from bloom_model import xxh64
 from checks import CHUNK_LIMIT, LOADING, dump, info, load
 from resp import OK, Connection, error
 
-LAYOUTS = ["CLASSIC"]
+LAYOUTS = ["CLASSIC", "BLOCKED"]
 
 # What every look asks: half of them were added wherever anything was.
 ITEMS = ["item%d" % i for i in range(250)]

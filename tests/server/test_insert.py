@@ -147,10 +147,11 @@ def test_unknown_layout_or_hash_is_refused(call, option, text):
     assert assert_one_error(call, "BF.INSERT", "k", option, "FOO", "ITEMS", "a").lower() == text
 
 
-def test_layout_blocked_is_refused_UNTIL_IT_IS_BUILT(call):
-    """To be replaced by the tests of LAYOUT BLOCKED when the layout exists."""
-    text = "ERR layout BLOCKED is not supported yet"
-    assert_refused(call, text, "BF.INSERT", "k", "LAYOUT", "BLOCKED", "ITEMS", "a")
+def test_layout_blocked_creates_a_blocked_filter(call):
+    assert call("BF.INSERT", "k", "LAYOUT", "BLOCKED", "ITEMS", "a").plain == [1]
+    assert layers_of(call, "k")[0].bits % 256 == 0
+    assert_refused(call, "ERR layout BLOCKED goes with hash XXH64 only", "BF.INSERT", "new", "LAYOUT", "BLOCKED",
+                   "HASH", "FNV1A", "ITEMS", "a")
 
 
 def test_hash_fnv1a_over_two_to_the_32_bits_is_refused(call):

@@ -291,11 +291,21 @@ def test_layout_or_hash_without_a_value_is_refused(call, option, text):
     assert_refused(call, text, "BF.RESERVE", "k", "0.01", "100", "NONSCALING", option)
 
 
-def test_layout_blocked_is_refused_UNTIL_IT_IS_BUILT(call):
-    """To be replaced by the tests of LAYOUT BLOCKED when the layout exists."""
-    text = "ERR layout BLOCKED is not supported yet"
-    assert_refused(call, text, "BF.RESERVE", "k", "0.01", "100", "LAYOUT", "BLOCKED")
-    assert_refused(call, text, "BF.RESERVE", "k", "0.01", "100", "LAYOUT", "blocked")
+def test_layout_blocked_takes_eight_bits_in_blocks_of_256(call):
+    assert call("BF.RESERVE", "k", "0.01", "1000", "LAYOUT", "blocked") == OK
+    layer = layers_of(call, "k")[0]
+    assert layer.hashes == 8 and layer.bits % 256 == 0
+
+
+@pytest.mark.parametrize("order", [("LAYOUT", "BLOCKED", "HASH", "FNV1A"), ("HASH", "FNV1A", "LAYOUT", "BLOCKED")])
+def test_layout_blocked_goes_with_hash_xxh64_only(call, order):
+    text = "ERR layout BLOCKED goes with hash XXH64 only"
+    assert_refused(call, text, "BF.RESERVE", "k", "0.01", "100", *order)
+
+
+def test_layout_blocked_over_two_to_the_40_bits_is_refused(call):
+    text = "ERR layout BLOCKED cannot address more than 2^40 bits"
+    assert_refused(call, text, "BF.RESERVE", "k", "BITSPERKEY", "8", 2**37 + 1, "LAYOUT", "BLOCKED")
 
 
 def test_hash_fnv1a_over_two_to_the_32_bits_is_refused(call):

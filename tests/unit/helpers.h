@@ -18,6 +18,8 @@
 
 #include <cmocka.h> // after the headers above, which it needs
 
+__attribute__((unused)) static const struct geometry CLASSIC = {LAYOUT_CLASSIC, SCHEME_XXH64};
+
 #if defined(__SANITIZE_ADDRESS__)
 #define UNDER_ASAN 1
 #else

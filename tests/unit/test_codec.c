@@ -184,8 +184,10 @@ static struct filter *golden_filter(void) {
     filter->loaded = 42;
     filter->nlayers = 2;
     struct layer *layers = filter->layers;
-    assert_int_equal(layer_init(&layers[0], (struct sizing){25, 4}, 3, 0.5), STATUS_OK);
-    assert_int_equal(layer_init(&layers[1], (struct sizing){300, 8}, 6, 0.25), STATUS_OK);
+    assert_int_equal(layer_init(&layers[0], (struct sizing){25, 4}, LAYOUT_CLASSIC, 3, 0.5),
+                     STATUS_OK);
+    assert_int_equal(layer_init(&layers[1], (struct sizing){300, 8}, LAYOUT_CLASSIC, 6, 0.25),
+                     STATUS_OK);
     layers[0].items = 2;
     layers[0].ones = 7;
     layers[1].items = 1;

@@ -80,7 +80,7 @@ static void non_scaling_layer_is_sized_for_the_whole_error_rate(void **state) {
     (void)state;
     struct filter *filter = filter_by_error(12345, 0.003, 0);
     struct sizing size;
-    assert_true(sizing_by_error(12345, 0.003, SCHEME_XXH64, &size));
+    assert_true(sizing_by_error(12345, 0.003, CLASSIC, &size));
     assert_true(filter->layers[0].nbits == size.nbits);
     assert_int_equal(filter->layers[0].nhashes, size.nhashes);
     filter_free(filter);
@@ -90,7 +90,7 @@ static void scaling_first_layer_is_sized_for_the_first_share(void **state) {
     (void)state;
     struct filter *filter = filter_by_error(12345, 0.003, 2);
     struct sizing size;
-    assert_true(sizing_by_error(12345, 0.003 * SIZING_FIRST_SHARE, SCHEME_XXH64, &size));
+    assert_true(sizing_by_error(12345, 0.003 * SIZING_FIRST_SHARE, CLASSIC, &size));
     assert_true(filter->layers[0].nbits == size.nbits);
     assert_int_equal(filter->layers[0].nhashes, size.nhashes);
     filter_free(filter);
@@ -229,7 +229,7 @@ static void layers_share_no_more_than_the_promised_error_rate(void **state) {
 static void layers_of_bits_per_key_share_no_more_than_twice_the_first_ones_rate(void **state) {
     (void)state;
     struct filter *filter = filter_by_bits(1000, 10, 2);
-    double first = sizing_error_rate(1000, (struct sizing){10000, 7}, SCHEME_XXH64), sum = 0;
+    double first = sizing_error_rate(1000, (struct sizing){10000, 7}, CLASSIC), sum = 0;
     fill_to(filter, 30000, 0);
     for (uint32_t i = 0; i < filter->nlayers; i++) sum += filter->layers[i].error_rate;
     assert_true(sum > 0 && sum <= 2 * first);

@@ -145,7 +145,7 @@ static void fnv1a_scheme_splits_the_mix_into_low_and_high_half(void **state) {
 static void fnv1a_layer_of_the_own_vector_has_its_published_bits(void **state) {
     (void)state;
     struct layer layer;
-    assert_int_equal(layer_init(&layer, (struct sizing){25, 4}, 4, 0.1), STATUS_OK);
+    assert_int_equal(layer_init(&layer, (struct sizing){25, 4}, LAYOUT_CLASSIC, 4, 0.1), STATUS_OK);
     for (int i = 0; i < 4; i++) {
         char key[8];
         snprintf(key, sizeof key, "key%d", i);
@@ -158,8 +158,9 @@ static void fnv1a_layer_of_the_own_vector_has_its_published_bits(void **state) {
 
 static void only_fnv1a_is_bound_to_2_to_the_32_bits(void **state) {
     (void)state;
-    assert_true(hash_max_bits(SCHEME_FNV1A) == UINT64_C(1) << 32);
-    assert_true(hash_max_bits(SCHEME_XXH64) >= SIZING_MAX_BITS);
+    assert_true(sizing_max_bits((struct geometry){LAYOUT_CLASSIC, SCHEME_FNV1A}) == UINT64_C(1)
+                                                                                        << 32);
+    assert_true(sizing_max_bits(CLASSIC) >= SIZING_MAX_BITS);
 }
 
 static void scheme_numbers_are_those_of_the_file_format(void **state) {

@@ -251,8 +251,8 @@ static const double BITS[] = {4, 8, 10, 12, 16, 20};
 
 static double rate_of_bits(uint64_t capacity, double bits) {
     struct sizing size;
-    assert_true(sizing_by_bits(capacity, bits, &size));
-    return sizing_error_rate(capacity, size, SCHEME_XXH64);
+    assert_true(sizing_by_bits(capacity, bits, CLASSIC, &size));
+    return sizing_error_rate(capacity, size, CLASSIC);
 }
 
 static int broken_by_bits(uint64_t capacity) {

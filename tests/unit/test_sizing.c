@@ -7,13 +7,13 @@
 
 static struct sizing by_bits(uint64_t capacity, double bits_per_key) {
     struct sizing size = {0, 0};
-    assert_true(sizing_by_bits(capacity, bits_per_key, &size));
+    assert_true(sizing_by_bits(capacity, bits_per_key, CLASSIC, &size));
     return size;
 }
 
 static struct sizing by_error(uint64_t capacity, double error_rate) {
     struct sizing size = {0, 0};
-    assert_true(sizing_by_error(capacity, error_rate, SCHEME_XXH64, &size));
+    assert_true(sizing_by_error(capacity, error_rate, CLASSIC, &size));
     return size;
 }
 
@@ -91,7 +91,7 @@ full_layers_of_bits_per_key_have_little_more_than_the_rates_of_the_contract(void
     (void)state;
     for (size_t i = 0; i < COUNT(CONTRACT); i++) {
         struct sizing size = by_bits(100000000, CONTRACT[i].bits_per_key);
-        double rate = sizing_error_rate(100000000, size, SCHEME_XXH64);
+        double rate = sizing_error_rate(100000000, size, CLASSIC);
         double adds = textbook_rate(1e8, (double)size.nbits, size.nhashes);
         print_message("%g bits: k = %u, rate %.4g full, %.4g after n adds\n",
                       CONTRACT[i].bits_per_key, size.nhashes, rate, adds);
@@ -170,7 +170,7 @@ static void layers_keep_the_promise_of_their_own_model(void **state) {
     for (size_t i = 0; i < COUNT(RATES); i++) {
         for (uint64_t n = 1; n < UINT64_C(1000000000000); n = n * 2 + 1) {
             struct sizing size = by_error(n, RATES[i]);
-            double rate = sizing_error_rate(n, size, SCHEME_XXH64);
+            double rate = sizing_error_rate(n, size, CLASSIC);
             if (rate > RATES[i] * (1 + 1e-9)) {
                 fail_msg("n = %g, p = %g: %g", (double)n, RATES[i], rate);
             }
@@ -236,15 +236,15 @@ static void first_layer_of_a_million_at_one_percent_takes_at_most_10_6_bits_per_
 static void more_bits_than_the_limit_is_false_with_out_unchanged(void **state) {
     (void)state;
     struct sizing size = {42, 43};
-    assert_false(sizing_by_error(UINT64_C(1000000000000000000), 1e-6, SCHEME_XXH64, &size));
-    assert_false(sizing_by_error(UINT64_C(1000000000000000000), 0.01, SCHEME_XXH64, &size));
-    assert_false(sizing_by_error(INT64_MAX, 0.5, SCHEME_XXH64, &size));
-    assert_false(sizing_by_error(INT64_MAX, 1e-300, SCHEME_XXH64, &size));
-    assert_false(sizing_by_error(UINT64_MAX, 0.01, SCHEME_XXH64, &size));
-    assert_false(sizing_by_bits(INT64_MAX, 1, &size));
-    assert_false(sizing_by_bits(INT64_MAX, 256, &size));
-    assert_false(sizing_by_bits(UINT64_MAX, 256, &size));
-    assert_false(sizing_by_bits(SIZING_MAX_BITS / 8 + 1000000, 8, &size));
+    assert_false(sizing_by_error(UINT64_C(1000000000000000000), 1e-6, CLASSIC, &size));
+    assert_false(sizing_by_error(UINT64_C(1000000000000000000), 0.01, CLASSIC, &size));
+    assert_false(sizing_by_error(INT64_MAX, 0.5, CLASSIC, &size));
+    assert_false(sizing_by_error(INT64_MAX, 1e-300, CLASSIC, &size));
+    assert_false(sizing_by_error(UINT64_MAX, 0.01, CLASSIC, &size));
+    assert_false(sizing_by_bits(INT64_MAX, 1, CLASSIC, &size));
+    assert_false(sizing_by_bits(INT64_MAX, 256, CLASSIC, &size));
+    assert_false(sizing_by_bits(UINT64_MAX, 256, CLASSIC, &size));
+    assert_false(sizing_by_bits(SIZING_MAX_BITS / 8 + 1000000, 8, CLASSIC, &size));
     assert_true(size.nbits == 42 && size.nhashes == 43);
 }
 
@@ -258,17 +258,17 @@ static void the_smallest_error_rates_have_a_size(void **state) {
     (void)state;
     struct sizing size;
     for (double p = 1e-9; p > 0; p /= 1e10) {
-        if (sizing_by_error(1, p, SCHEME_XXH64, &size))
+        if (sizing_by_error(1, p, CLASSIC, &size))
             assert_true(size.nbits >= 1 && size.nhashes == 30);
     }
-    assert_true(sizing_by_error(1, 1 - 1e-16, SCHEME_XXH64, &size));
+    assert_true(sizing_by_error(1, 1 - 1e-16, CLASSIC, &size));
     assert_true(size.nbits >= 1 && size.nhashes == 1);
 }
 
 /* ---- The rate ---- */
 
 static double error_rate(uint64_t items, uint64_t nbits, uint32_t nhashes) {
-    return sizing_error_rate(items, (struct sizing){nbits, nhashes}, SCHEME_XXH64);
+    return sizing_error_rate(items, (struct sizing){nbits, nhashes}, CLASSIC);
 }
 
 /* At m = 2^59 whatever small arrays cost has vanished (it goes with 1/m). */

@@ -1,0 +1,143 @@
+/* The BLOCKED layout. See blocked.h. */
+
+#include "module/core/blocked.h"
+
+static const uint32_t SALTS[BLOCKED_HASHES] = {0x47b6137bU, 0x44974d91U, 0x8824ad5bU, 0xa2b7289dU,
+                                               0x705495c7U, 0x2df1424bU, 0x9efc4947U, 0x5c6bfb31U};
+
+#define BLOCK_BYTES (BLOCKED_BLOCK_BITS / 8)
+#define DISTANCE 16 // items between asking for a block and looking at it, as LAYER_DISTANCE
+
+/* Where the item's block begins. The high half of the hash picks it, without a division. */
+static inline uint64_t block_offset(uint64_t nbits, uint64_t hash) {
+    uint64_t nblocks = nbits / BLOCKED_BLOCK_BITS;
+    return (((hash >> 32) * nblocks) >> 32) * BLOCK_BYTES;
+}
+
+/* ---- Plain C: byte by byte, so that the byte order of the machine does not matter ----------- */
+
+static bool plain_contains(const uint8_t *block, uint32_t x) {
+    unsigned hit = 1;
+    for (unsigned i = 0; i < BLOCKED_HASHES; i++) {
+        uint32_t bit = (x * SALTS[i]) >> 27;
+        hit &= (unsigned)block[4 * i + (bit >> 3)] >> (bit & 7);
+    }
+    return hit & 1;
+}
+
+static unsigned plain_add(uint8_t *block, uint32_t x) {
+    unsigned fresh = 0;
+    for (unsigned i = 0; i < BLOCKED_HASHES; i++) {
+        uint32_t bit = (x * SALTS[i]) >> 27;
+        uint8_t mask = (uint8_t)(1U << (bit & 7));
+        uint8_t *byte = &block[4 * i + (bit >> 3)];
+        fresh += !(*byte & mask);
+        *byte |= mask;
+    }
+    return fresh;
+}
+
+/* ---- AVX2: the eight words at once ---------------------------------------------------------- */
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#define AVX2 __attribute__((target("avx2")))
+
+/* One bit in each word. */
+static inline AVX2 __m256i item_mask(uint32_t x) {
+    __m256i salts = _mm256_loadu_si256((const __m256i *)(const void *)SALTS);
+    __m256i bit = _mm256_srli_epi32(_mm256_mullo_epi32(_mm256_set1_epi32((int)x), salts), 27);
+    return _mm256_sllv_epi32(_mm256_set1_epi32(1), bit);
+}
+
+static AVX2 bool simd_contains(const uint8_t *block, uint32_t x) {
+    __m256i words = _mm256_loadu_si256((const __m256i *)(const void *)block);
+    return _mm256_testc_si256(words, item_mask(x));
+}
+
+static AVX2 unsigned simd_add(uint8_t *block, uint32_t x) {
+    __m256i words = _mm256_loadu_si256((const __m256i *)(const void *)block);
+    __m256i mask = item_mask(x);
+    __m256i missing = _mm256_andnot_si256(words, mask);
+    if (_mm256_testz_si256(missing, missing)) return 0;
+    _mm256_storeu_si256((__m256i *)(void *)block, _mm256_or_si256(words, mask));
+    __m256i present = _mm256_cmpeq_epi32(missing, _mm256_setzero_si256());
+    int lanes = _mm256_movemask_ps(_mm256_castsi256_ps(present));
+    return BLOCKED_HASHES - (unsigned)__builtin_popcount((unsigned)lanes);
+}
+
+static AVX2 size_t simd_keep_absent(const uint8_t *bits, uint64_t nbits, const struct hash *hashes,
+                                    uint8_t *index, size_t n) {
+    size_t kept = 0;
+    for (size_t i = 0; i < n + DISTANCE; i++) {
+        if (i >= DISTANCE) {
+            uint64_t hash = hashes[index[i - DISTANCE]].a;
+            bool hit = simd_contains(bits + block_offset(nbits, hash), (uint32_t)hash);
+            index[kept] = index[i - DISTANCE];
+            kept += !hit;
+        }
+        if (i < n) blocked_prefetch(bits, nbits, hashes[index[i]].a);
+    }
+    return kept;
+}
+
+static bool cpu_has_simd(void) {
+    return __builtin_cpu_supports("avx2");
+}
+#else
+#define simd_contains plain_contains
+#define simd_add plain_add
+#define simd_keep_absent plain_keep_absent
+
+static bool cpu_has_simd(void) {
+    return false;
+}
+#endif
+
+static size_t plain_keep_absent(const uint8_t *bits, uint64_t nbits, const struct hash *hashes,
+                                uint8_t *index, size_t n) {
+    size_t kept = 0;
+    for (size_t i = 0; i < n + DISTANCE; i++) {
+        if (i >= DISTANCE) {
+            uint64_t hash = hashes[index[i - DISTANCE]].a;
+            bool hit = plain_contains(bits + block_offset(nbits, hash), (uint32_t)hash);
+            index[kept] = index[i - DISTANCE];
+            kept += !hit;
+        }
+        if (i < n) blocked_prefetch(bits, nbits, hashes[index[i]].a);
+    }
+    return kept;
+}
+
+/* ---- The choice ----------------------------------------------------------------------------- */
+
+static bool uses_simd;
+
+__attribute__((constructor)) static void choose(void) {
+    uses_simd = cpu_has_simd();
+}
+
+bool blocked_use_simd(bool wanted) {
+    uses_simd = wanted && cpu_has_simd();
+    return uses_simd;
+}
+
+bool blocked_contains(const uint8_t *bits, uint64_t nbits, uint64_t hash) {
+    const uint8_t *block = bits + block_offset(nbits, hash);
+    return uses_simd ? simd_contains(block, (uint32_t)hash) : plain_contains(block, (uint32_t)hash);
+}
+
+size_t blocked_keep_absent(const uint8_t *bits, uint64_t nbits, const struct hash *hashes,
+                           uint8_t *index, size_t n) {
+    return uses_simd ? simd_keep_absent(bits, nbits, hashes, index, n)
+                     : plain_keep_absent(bits, nbits, hashes, index, n);
+}
+
+void blocked_prefetch(const uint8_t *bits, uint64_t nbits, uint64_t hash) {
+    __builtin_prefetch(bits + block_offset(nbits, hash));
+}
+
+unsigned blocked_add(uint8_t *bits, uint64_t nbits, uint64_t hash) {
+    uint8_t *block = bits + block_offset(nbits, hash);
+    return uses_simd ? simd_add(block, (uint32_t)hash) : plain_add(block, (uint32_t)hash);
+}

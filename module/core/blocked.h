@@ -1,0 +1,34 @@
+/* The BLOCKED layout: all of an item's bits in one block of 32 bytes. See layer.h for the formula,
+ * which is that of the Parquet specification.
+ *
+ * With AVX2, found at run time, a block is looked at as a whole; else plain C gives the same bits.
+ */
+
+#ifndef BLOOMPORT_BLOCKED_H
+#define BLOOMPORT_BLOCKED_H
+
+#include "module/core/hash.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define BLOCKED_BLOCK_BITS 256
+#define BLOCKED_HASHES 8
+#define BLOCKED_MAX_BLOCKS ((uint64_t)1 << 32) // 32 bits of the hash choose the block
+
+bool blocked_contains(const uint8_t *bits, uint64_t nbits, uint64_t hash);
+
+/* As layer_keep_absent. */
+size_t blocked_keep_absent(const uint8_t *bits, uint64_t nbits, const struct hash *hashes,
+                           uint8_t *index, size_t n);
+
+void blocked_prefetch(const uint8_t *bits, uint64_t nbits, uint64_t hash);
+
+/* Sets the item's bits; returns how many were not set before. */
+unsigned blocked_add(uint8_t *bits, uint64_t nbits, uint64_t hash);
+
+/* For tests: whether AVX2 is used from now on, if the CPU has it. Returns whether it is. */
+bool blocked_use_simd(bool wanted);
+
+#endif

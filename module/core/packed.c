@@ -1,0 +1,110 @@
+/* Small filters at rest. See packed.h. */
+
+#include "module/core/packed.h"
+
+#include "module/core/mem.h"
+
+#include <string.h>
+
+/* `form` is the first byte of a struct filter too, and 0 there. */
+struct packed {
+    uint8_t form;
+    uint8_t nhashes;
+    uint16_t expansion;
+    uint16_t nbits;
+    uint16_t capacity;
+    uint16_t items;
+    uint16_t ones;
+    double error_rate;
+    uint8_t bits[];
+};
+
+#define FORM_PACKED 1
+
+bool packed_is_packed(const void *value) {
+    return *(const uint8_t *)value == FORM_PACKED;
+}
+
+static size_t packed_size(uint64_t nbits) {
+    return sizeof(struct packed) + (size_t)layer_bytes(nbits);
+}
+
+/* Nothing that a packed filter has no room for. The layer's rate is left out, so it must be the one
+ * that follows from the filter's. */
+static bool fits(const struct filter *f) {
+    const struct layer *l = &f->layers[0];
+    return f->nlayers == 1 && f->layout == LAYOUT_CLASSIC && f->scheme == SCHEME_XXH64 &&
+           !f->is_loading && f->bits_per_key == 0 && l->nbits <= PACKED_MAX_BITS &&
+           l->capacity <= UINT16_MAX && l->nhashes <= UINT8_MAX &&
+           l->error_rate == filter_first_rate(f->error_rate, f->expansion);
+}
+
+void *packed_rest(struct filter *filter) {
+    if (!fits(filter)) return filter;
+    const struct layer *layer = &filter->layers[0];
+    struct packed *packed = mem_alloc(packed_size(layer->nbits));
+    if (!packed) return filter;
+    *packed = (struct packed){.form = FORM_PACKED,
+                              .nhashes = (uint8_t)layer->nhashes,
+                              .expansion = (uint16_t)filter->expansion,
+                              .nbits = (uint16_t)layer->nbits,
+                              .capacity = (uint16_t)layer->capacity,
+                              .items = (uint16_t)layer->items,
+                              .ones = (uint16_t)layer->ones,
+                              .error_rate = filter->error_rate};
+    memcpy(packed->bits, layer->bits, (size_t)layer_bytes(layer->nbits));
+    filter_free(filter);
+    return packed;
+}
+
+struct filter *packed_open(void *value, struct packed_view *view) {
+    if (!packed_is_packed(value)) return value;
+    struct packed *packed = value;
+    view->layer =
+        (struct layer){.bits = packed->bits,
+                       .capacity = packed->capacity,
+                       .items = packed->items,
+                       .ones = packed->ones,
+                       .error_rate = filter_first_rate(packed->error_rate, packed->expansion),
+                       .nhashes = packed->nhashes,
+                       .layout = LAYOUT_CLASSIC};
+    layer_set_nbits(&view->layer, packed->nbits);
+    view->filter = (struct filter){.layers = &view->layer,
+                                   .nlayers = 1,
+                                   .expansion = packed->expansion,
+                                   .error_rate = packed->error_rate,
+                                   .layout = LAYOUT_CLASSIC,
+                                   .scheme = SCHEME_XXH64,
+                                   .loaded = layer_bytes(packed->nbits)};
+    return &view->filter;
+}
+
+const struct filter *packed_look(const void *value, struct packed_view *view) {
+    return packed_open((void *)(uintptr_t)value, view);
+}
+
+void packed_close(void *value, const struct filter *filter) {
+    if (!packed_is_packed(value)) return;
+    struct packed *packed = value;
+    packed->items = (uint16_t)filter->layers[0].items;
+    packed->ones = (uint16_t)filter->layers[0].ones;
+}
+
+struct filter *packed_make_whole(const void *value) {
+    struct packed_view view;
+    struct filter *whole = NULL;
+    return filter_copy(packed_look(value, &view), &whole) == STATUS_OK ? whole : NULL;
+}
+
+void packed_free(void *value) {
+    if (packed_is_packed(value)) {
+        mem_free(value);
+    } else {
+        filter_free(value);
+    }
+}
+
+uint64_t packed_size_bytes(const void *value) {
+    if (!packed_is_packed(value)) return filter_size_bytes(value);
+    return packed_size(((const struct packed *)value)->nbits);
+}

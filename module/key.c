@@ -1,0 +1,83 @@
+/* Keys that hold filters. See key.h. */
+
+#include "module/key.h"
+
+#include "module/reply.h"
+#include "module/type.h"
+
+static void set_value(struct key *key, void *value) {
+    key->value = value;
+    key->filter = packed_open(value, &key->view);
+}
+
+bool key_open_any(RedisModuleCtx *ctx, RedisModuleString *name, enum access access,
+                  struct key *key) {
+    key->ctx = ctx;
+    key->name = name;
+    key->access = access;
+    key->value = NULL;
+    key->filter = NULL;
+    key->handle = RedisModule_OpenKey(ctx, name, (int)access);
+    if (!key->handle || RedisModule_KeyType(key->handle) == REDISMODULE_KEYTYPE_EMPTY) return true;
+    if (RedisModule_ModuleTypeGetType(key->handle) != type_bloomport) {
+        RedisModule_ReplyWithError(ctx, REDISMODULE_ERRORMSG_WRONGTYPE);
+        return false;
+    }
+    set_value(key, RedisModule_ModuleTypeGetValue(key->handle));
+    return true;
+}
+
+bool key_open(RedisModuleCtx *ctx, RedisModuleString *name, enum access access, struct key *key) {
+    if (!key_open_any(ctx, name, access, key)) return false;
+    if (!key->filter || !key->filter->is_loading) return true;
+    RedisModule_ReplyWithError(ctx, ERR_LOADING);
+    return false;
+}
+
+bool key_open_existing(RedisModuleCtx *ctx, RedisModuleString *name, enum access access,
+                       struct key *key) {
+    if (!key_open(ctx, name, access, key)) return false;
+    if (key->filter) return true;
+    RedisModule_ReplyWithError(ctx, ERR_NOT_FOUND);
+    return false;
+}
+
+bool key_make_room(struct key *key, size_t n) {
+    if (!packed_is_packed(key->value)) return true;
+    const struct layer *layer = &key->filter->layers[0];
+    if (layer->capacity - layer->items >= n || key->filter->expansion == 0) return true;
+    struct filter *whole = packed_make_whole(key->value);
+    if (!whole) return false;
+    void *old;
+    RedisModule_ModuleTypeReplaceValue(key->handle, type_bloomport, whole, &old);
+    packed_free(old);
+    set_value(key, whole);
+    return true;
+}
+
+void key_set(struct key *key, struct filter *filter) {
+    void *value = packed_rest(filter);
+    if (value == key->value) return;
+    if (key->value) {
+        void *old;
+        RedisModule_ModuleTypeReplaceValue(key->handle, type_bloomport, value, &old);
+        if (old != filter) packed_free(old);
+    } else {
+        RedisModule_ModuleTypeSetValue(key->handle, type_bloomport, value);
+    }
+    set_value(key, value);
+}
+
+void key_announce(struct key *key, const char *event) {
+    RedisModule_SignalModifiedKey(key->ctx, key->name);
+    RedisModule_NotifyKeyspaceEvent(key->ctx, REDISMODULE_NOTIFY_MODULE, event, key->name);
+}
+
+void key_close(struct key *key) {
+    if (key->value && key->access == FOR_WRITING) {
+        // A small filter rests packed; one that room was made for in vain becomes so again.
+        if (!packed_is_packed(key->value)) key_set(key, key->filter);
+        packed_close(key->value, key->filter);
+    }
+    RedisModule_CloseKey(key->handle);
+}
