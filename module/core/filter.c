@@ -174,11 +174,14 @@ static enum status grow(struct filter *filter, uint64_t max_bytes) {
     return STATUS_OK;
 }
 
+static bool layer_is_full(const struct layer *layer) {
+    return layer->items >= layer->capacity;
+}
+
 /* Adds an item that layers 0 to `known` - 1 do not contain. */
 static enum status add_behind(struct filter *filter, uint32_t known, struct hash hash,
                               uint64_t max_bytes, bool *added) {
-    const struct layer *newest = &filter->layers[filter->nlayers - 1];
-    bool is_full = newest->items >= newest->capacity;
+    bool is_full = layer_is_full(&filter->layers[filter->nlayers - 1]);
     // Adding tells by itself whether the newest layer had the item, unless that is full.
     uint32_t to_ask = is_full ? filter->nlayers : filter->nlayers - 1;
     if (any_contains(filter->layers, known, to_ask, hash)) {
@@ -200,8 +203,9 @@ enum status filter_add(struct filter *filter, struct hash hash, uint64_t max_byt
 
 enum status filter_add_many(struct filter *filter, const struct hash *hashes, size_t n,
                             uint64_t max_bytes, bool *added, size_t *done) {
-    // The older layers do not change any more, whatever happens below: ask them all at once.
-    uint32_t older = filter->nlayers - 1;
+    // Full layers do not change any more, whatever happens below: ask them all at once.
+    uint32_t older =
+        layer_is_full(&filter->layers[filter->nlayers - 1]) ? filter->nlayers : filter->nlayers - 1;
     bool contained[LAYER_WINDOW];
     contained_in(filter->layers, older, hashes, n, contained);
     size_t asked = 0;
@@ -209,7 +213,7 @@ enum status filter_add_many(struct filter *filter, const struct hash *hashes, si
         size_t i = *done;
         for (; asked < n && asked <= i + LAYER_DISTANCE; asked++) {
             const struct layer *newest = &filter->layers[filter->nlayers - 1];
-            if (!contained[asked]) layer_prefetch(newest, hashes[asked]);
+            if (!contained[asked] && !layer_is_full(newest)) layer_prefetch(newest, hashes[asked]);
         }
         added[i] = false;
         if (contained[i]) continue;

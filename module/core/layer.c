@@ -119,16 +119,32 @@ void layer_prefetch(const struct layer *layer, struct hash hash) {
     }
 }
 
+static inline uint64_t set_bit(struct layer *layer, uint64_t pos) {
+    uint8_t mask = (uint8_t)(1U << (pos & 7));
+    uint8_t *byte = &layer->bits[pos >> 3];
+    uint64_t fresh = !(*byte & mask);
+    *byte |= mask;
+    return fresh;
+}
+
+/* Sets the bits and returns how many were not set. Nothing is written for an item whose bits are
+ * all there: its lines stay clean, and its pages are not copied while a child is saving. */
 static uint64_t set_bits(struct layer *layer, struct hash hash) {
-    uint64_t walk = hash.a;
     uint64_t fresh = 0;
-    for (uint32_t i = 0; i < layer->nhashes; i++, walk += hash.b) {
-        uint64_t pos = reduce(layer, walk);
-        uint8_t *byte = &layer->bits[pos >> 3];
-        uint8_t mask = (uint8_t)(1U << (pos & 7));
-        fresh += !(*byte & mask);
-        *byte |= mask;
+    if (layer->nhashes > MAX_PROBES) {
+        uint64_t walk = hash.a;
+        for (uint32_t i = 0; i < layer->nhashes; i++, walk += hash.b) {
+            fresh += set_bit(layer, reduce(layer, walk));
+        }
+        return fresh;
     }
+    struct probe probe;
+    probe.hash = hash;
+    probe.hit = 1;
+    probe_ask(layer, &probe, 0, layer->nhashes);
+    probe_look(layer, &probe, 0, layer->nhashes);
+    if (probe.hit) return 0;
+    for (uint32_t i = 0; i < layer->nhashes; i++) fresh += set_bit(layer, probe.pos[i]);
     return fresh;
 }
 
