@@ -48,6 +48,7 @@ PURE_OBJ  = $(patsubst %.c,$(OBJ)/%.o,$(wildcard module/core/*.c rdb/*.c))
 GLUE_OBJ  = $(patsubst %.c,$(OBJ)/%.o,$(wildcard module/*.c))
 UNIT      = $(patsubst %.c,$(OBJ)/%,$(wildcard tests/unit/test_*.c))
 STUDY     = $(patsubst %.c,$(OBJ)/%,$(wildcard tests/bench/study_*.c))
+LARGE     = $(patsubst %.c,$(OBJ)/%,$(wildcard tests/large/*.c))
 BENCH     = $(addprefix $(OBJ)/tests/bench/,bench_core load)
 FLOOR_OBJ = $(OBJ)/tests/bench/floor.o
 
@@ -89,8 +90,9 @@ test-unit: $(UNIT) | deps ## the pure code, no server needed: T=test_sizing for 
 test-server: $(SO) | deps ## the module in a real server: T=test_insert for one file
 	@$(RUN_TESTS) --server tests/server$(if $(T),/$(T).py)
 
-test-large: $(SO) | deps ## slow tests and those that need gigabytes
-	@$(RUN_TESTS) --server tests/large$(if $(T),/$(T).py)
+test-large: $(SO) $(LARGE) | deps ## slow tests and those that need gigabytes: T=large_rate for one
+	@set -e; for program in $(if $(T),$(filter %/$(T),$(LARGE)),$(LARGE)); do $$program; done
+	@$(if $(filter %/$(T),$(LARGE)),:,$(RUN_TESTS) --server tests/large$(if $(T),/$(T).py))
 
 # gcc: its sanitizer runtime is a shared library that can be preloaded as it stands.
 asan: ## `make test` under AddressSanitizer and UBSan; any report is a failure
@@ -123,7 +125,7 @@ endif
 
 # Two compile rules. PURE code is compiled without redismodule.h on the include path; so are the
 # programs that test it.
-PURE_PROGRAM_OBJ = $(addsuffix .o,$(UNIT) $(STUDY) $(BENCH))
+PURE_PROGRAM_OBJ = $(addsuffix .o,$(UNIT) $(LARGE) $(STUDY) $(BENCH))
 $(PURE_OBJ) $(PURE_PROGRAM_OBJ): $(OBJ)/%.o: %.c Makefile | $(DEPS) check-layers
 	@mkdir -p $(@D)
 	$(CC) $(BASE_CFLAGS) $(CFLAGS) $(SANITIZE) -c -o $@ $<
@@ -136,7 +138,7 @@ $(GLUE_OBJ) $(FLOOR_OBJ): $(OBJ)/%.o: %.c Makefile | $(REDISMODULE_DIR)/redismod
 $(UNIT): $(OBJ)/%: $(OBJ)/%.o $(PURE_OBJ)
 	$(CC) $(SANITIZE) $(LDFLAGS) -o $@ $^ -lcmocka -lm
 
-$(STUDY) $(BENCH): $(OBJ)/%: $(OBJ)/%.o $(PURE_OBJ)
+$(STUDY) $(LARGE) $(BENCH): $(OBJ)/%: $(OBJ)/%.o $(PURE_OBJ)
 	$(CC) $(SANITIZE) $(LDFLAGS) -o $@ $^ -lm
 
 $(FLOOR_OBJ:.o=.so): $(FLOOR_OBJ)
@@ -155,6 +157,8 @@ check-layers:
 	    { echo "module/core may include only module/core and the C library" >&2; exit 1; }
 	@! grep -nE '$(INCLUDE)($(GLUE_HEADER))' $(wildcard rdb/*.[ch]) /dev/null || \
 	    { echo "rdb may include only rdb, module/core and the C library" >&2; exit 1; }
+	@! grep -nE '\b(malloc|calloc|realloc)\(' $(filter-out module/core/mem.c,$(wildcard module/core/*.[ch] rdb/*.[ch])) || \
+	    { echo "pure code allocates through module/core/mem.h" >&2; exit 1; }
 
 format: ## clang-format all C files
 	$(CLANG_FORMAT) -i $(wildcard module/*.[ch] module/core/*.[ch] rdb/*.[ch] tests/*/*.[ch])
