@@ -193,6 +193,7 @@ def rejected():
         "number-for-header": ("a number where the header belongs", replaced(0, bytearray([OPCODE_UINT, 7]))),
         "m-over-fnv1a": ("fnv1a with 2^32 + 1 bits", spoiled_fnv1a()),
     }
+    cases.update(rejected_blocked())
     result = {name: (text, HEADER_FAULT, items) for name, (text, items) in cases.items()}
     result["m-no-memory"] = ("m = 2^60, which no machine has", "memory", spoiled(1, m=2**60))
     first, second = BITS
@@ -228,6 +229,28 @@ def rejected():
 def spoiled_fnv1a():
     layers = [LAYERS[0], LAYERS[1]._replace(m=2**32 + 1)]
     return strings(layers, scheme=1)
+
+
+# One layer of layout BLOCKED: 2 blocks, every 7th bit set.
+BLOCKED_BITS = bits_of_every(7, 512)
+BLOCKED_LAYER = Layer(capacity=40, items=30, ones=count_ones(BLOCKED_BITS), error_rate=0.01, k=8, m=512)
+
+
+def blocked_strings(bits=BLOCKED_BITS, scheme=0, **fields):
+    """The strings of a BLOCKED filter, with fields of its layer replaced."""
+    return strings([BLOCKED_LAYER._replace(**fields)], [bits], layout=1, scheme=scheme)
+
+
+def rejected_blocked():
+    longer = BLOCKED_BITS + bytes(1)
+    return {
+        "blocked-m-not-whole-blocks": ("BLOCKED with m = 520", blocked_strings(longer, m=520)),
+        "blocked-m-half-a-block": ("BLOCKED with m = 384", blocked_strings(BLOCKED_BITS[:48], m=384, ones=55)),
+        "blocked-k-7": ("BLOCKED with k = 7", blocked_strings(k=7)),
+        "blocked-k-9": ("BLOCKED with k = 9", blocked_strings(k=9)),
+        "blocked-fnv1a": ("BLOCKED with fnv1a", blocked_strings(scheme=1)),
+        "blocked-m-most": ("BLOCKED with m = 2^40 + 256", blocked_strings(m=2**40 + 256)),
+    }
 
 
 # ---- Writing -----------------------------------------------------------------------------------
@@ -283,6 +306,40 @@ def expectation(seen):
     }
 
 
+def add_dumps(manifest, call, filters):
+    """One payload for each filter; returns {key: what it must give}. The megabytes stay out."""
+    expected = {}
+    version = call("INFO", "server").plain.decode().split("redis_version:")[1].split()[0]
+    for key, seen in filters.looks.items():
+        if key.startswith("pieces:"):
+            call("DEL", key)
+            continue
+        expected[key] = dict(expectation(seen), producer="Redis %s" % version)
+        if seen.is_loading:
+            rest, whole = filters.half[key]
+            expected[key]["rest"] = [[iterator, data.hex()] for iterator, data in rest]
+            expected[key]["whole"] = expectation(whole)
+        manifest.add(key.replace(":", "-") + ".dump", call("DUMP", key).plain, expected[key])
+    return expected
+
+
+def add_small_pieces(manifest, call):
+    by_hand = payload(replaced(4, BITS[1][:1], BITS[1][1:2], BITS[1][2:12], BITS[1][12:]))
+    assert call("RESTORE", "by hand", 0, by_hand).plain == "OK"
+    entry = dict(expectation(look(call, "by hand")), producer="make_golden.py, from rdb/FORMAT.md")
+    manifest.add("small-pieces.dump", by_hand, entry)
+    call("DEL", "by hand")
+
+
+def add_files(manifest, server, call, name, expected):
+    """SAVE of what is there, as strings and as LZF."""
+    for compression in ("no", "yes"):
+        call("CONFIG", "SET", "rdbcompression", compression)
+        assert call("SAVE").plain == "OK"
+        data = Path(server.directory, "dump.rdb").read_bytes()
+        manifest.add("%s-rdbcompression-%s.rdb" % (name, compression), data, {"keys": expected})
+
+
 def write_accepted():
     from redis_server import Server  # needs redis-py and a built module
 
@@ -290,29 +347,16 @@ def write_accepted():
     server = Server().start()
     try:
         call = server.connection().call
-        filters = Filters(call)
-        version = call("INFO", "server").plain.decode().split("redis_version:")[1].split()[0]
-        call("DEL", "pieces:CLASSIC")
-        expected = {}
-        for key, seen in filters.looks.items():
-            if key == "pieces:CLASSIC":
-                continue
-            expected[key] = dict(expectation(seen), producer="Redis %s" % version)
-            if seen.is_loading:
-                rest, whole = filters.half[key]
-                expected[key]["rest"] = [[iterator, data.hex()] for iterator, data in rest]
-                expected[key]["whole"] = expectation(whole)
-            manifest.add(key.replace(":", "-") + ".dump", call("DUMP", key).plain, expected[key])
-        by_hand = payload(replaced(4, BITS[1][:1], BITS[1][1:2], BITS[1][2:12], BITS[1][12:]))
-        assert call("RESTORE", "by hand", 0, by_hand).plain == "OK"
-        entry = dict(expectation(look(call, "by hand")), producer="make_golden.py, from rdb/FORMAT.md")
-        manifest.add("small-pieces.dump", by_hand, entry)
-        call("DEL", "by hand")
-        for compression in ("no", "yes"):
-            call("CONFIG", "SET", "rdbcompression", compression)
-            assert call("SAVE").plain == "OK"
-            data = Path(server.directory, "dump.rdb").read_bytes()
-            manifest.add("all-rdbcompression-%s.rdb" % compression, data, {"keys": expected})
+        expected = add_dumps(manifest, call, Filters(call))
+        add_small_pieces(manifest, call)
+        # A file for each layout; that of CLASSIC is called `all`, being older than the other.
+        for layout, name in (("BLOCKED", "all-BLOCKED"), ("CLASSIC", "all")):
+            mine = {key: entry for key, entry in expected.items() if key.endswith(":" + layout)}
+            others = [(key, call("DUMP", key).plain) for key in expected if key not in mine]
+            call("DEL", *(key for key, _ in others))
+            add_files(manifest, server, call, name, mine)
+            for key, data in others:
+                assert call("RESTORE", key, 0, data).plain == "OK"
         manifest.save()
     finally:
         server.close()

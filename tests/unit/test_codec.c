@@ -110,6 +110,8 @@ static void headers_of_all_shapes_come_back_as_they_went(void **state) {
         {.capacity = 50, .bits_per_key = 10, .expansion = 2},
         {.capacity = 50, .bits_per_key = 256, .expansion = 32768},
         {.capacity = 50, .error_rate = 0.01, .expansion = 2, .scheme = SCHEME_FNV1A},
+        {.capacity = 50, .error_rate = 0.01, .expansion = 2, .layout = LAYOUT_BLOCKED},
+        {.capacity = 50, .bits_per_key = 10, .expansion = 4, .layout = LAYOUT_BLOCKED},
     };
     for (size_t i = 0; i < COUNT(SHAPES); i++) {
         struct filter *filter = NULL;
@@ -464,6 +466,8 @@ static void loading_headers_that_loaded_more_than_there_is_are_refused(void **st
     set(&header, AT_FLAGS, 2, 1);
     set(&header, AT_LOADED, 8, total - 1);
     assert_status(&header, STATUS_OK, "all but one byte");
+    set(&header, AT_LOADED, 8, total);
+    assert_status(&header, STATUS_CORRUPT, "all bytes, so not loading");
     set(&header, AT_LOADED, 8, total + 1);
     assert_status(&header, STATUS_CORRUPT, "a byte too many");
     set(&header, AT_LOADED, 8, UINT64_MAX);

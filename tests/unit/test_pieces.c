@@ -318,6 +318,55 @@ static void pieces_for_a_whole_filter_are_known_or_refused(void **state) {
     release(source, filter);
 }
 
+/* ---- BLOCKED ---- */
+
+/* A grown filter of that layout goes through its header and its pieces, and goes on alike. */
+static void a_blocked_filter_in_pieces_is_the_same_filter_and_grows_alike(void **state) {
+    (void)state;
+    struct filter_params params = {
+        .capacity = 50, .error_rate = 0.01, .expansion = 2, .layout = LAYOUT_BLOCKED};
+    struct filter *source = NULL;
+    assert_int_equal(filter_new(&params, FILTER_NO_LIMIT, &source), STATUS_OK);
+    fill_to(source, 300, 0);
+    assert_int_equal(source->nlayers, 3);
+    for (size_t most = 1; most < 200; most += 13) {
+        struct filter *filter = loading_filter(source);
+        const uint8_t *bytes;
+        size_t len;
+        for (uint64_t at = 0; (len = codec_piece_at(source, at, most, &bytes)) > 0; at += len) {
+            assert_true(filter->is_loading);
+            assert_int_equal(codec_put_piece(filter, at + len, bytes, len), CODEC_PIECE_STORED);
+        }
+        assert_true(same_filter(filter, source));
+        struct filter *other = copy_of(source);
+        for (uint64_t i = 1000; i < 1500; i++) {
+            assert_int_equal(add_item(filter, i), add_item(other, i));
+        }
+        assert_true(same_filter(filter, other) && filter->nlayers > 3);
+        filter_free(other);
+        filter_free(filter);
+    }
+    filter_free(source);
+}
+
+static void a_blocked_last_piece_with_a_wrong_bit_is_not_taken(void **state) {
+    (void)state;
+    struct filter_params params = {.capacity = 20, .bits_per_key = 10, .layout = LAYOUT_BLOCKED};
+    struct filter *source = NULL;
+    assert_int_equal(filter_new(&params, FILTER_NO_LIMIT, &source), STATUS_OK);
+    fill_to(source, 15, 0);
+    struct filter *filter = loading_filter(source);
+    for (size_t bit = 0; bit < 256; bit++) {
+        uint8_t bytes[32];
+        memcpy(bytes, source->layers[0].bits, sizeof bytes);
+        bytes[bit / 8] ^= (uint8_t)(1U << bit % 8);
+        assert_int_equal(codec_put_piece(filter, 32, bytes, 32), CODEC_PIECE_BAD);
+    }
+    assert_int_equal(codec_put_piece(filter, 32, source->layers[0].bits, 32), CODEC_PIECE_STORED);
+    assert_true(same_filter(filter, source));
+    release(source, filter);
+}
+
 /* ---- Soundness ---- */
 
 static void bits_are_sound_as_added_and_unsound_after_any_flip(void **state) {
@@ -373,6 +422,8 @@ int main(void) {
         spied(a_wrong_bit_in_an_earlier_layer_refuses_the_last_piece),
         spied(a_last_piece_with_a_bit_beyond_m_is_not_taken),
         spied(pieces_for_a_whole_filter_are_known_or_refused),
+        spied(a_blocked_filter_in_pieces_is_the_same_filter_and_grows_alike),
+        spied(a_blocked_last_piece_with_a_wrong_bit_is_not_taken),
         spied(bits_are_sound_as_added_and_unsound_after_any_flip),
         spied(a_bit_moved_beyond_m_is_unsound_in_any_layer),
     };
