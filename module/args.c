@@ -14,7 +14,10 @@
 const char ARGS_WRONG_ARITY[] = "wrong arity";
 
 static const char *const LAYOUT_NAMES[LAYOUT_COUNT] = {"CLASSIC", "BLOCKED"};
-static const char *const SCHEME_NAMES[SCHEME_COUNT] = {"XXH64", "FNV1A"};
+static const char *const SCHEME_NAMES[SCHEME_COUNT] = {[SCHEME_XXH64] = "XXH64",
+                                                       [SCHEME_FNV1A] = "FNV1A",
+                                                       [SCHEME_MURMUR] = "MURMUR",
+                                                       [SCHEME_LEVELDB] = "LEVELDB"};
 
 const char *args_layout_name(enum layout layout) {
     return LAYOUT_NAMES[layout];
@@ -30,6 +33,11 @@ bool args_is_word(const RedisModuleString *arg, const char *word) {
     return len == strlen(word) && strncasecmp(text, word, len) == 0;
 }
 
+int args_reply_error(RedisModuleCtx *ctx, const char *error) {
+    if (error == ARGS_WRONG_ARITY) return RedisModule_WrongArity(ctx);
+    return RedisModule_ReplyWithError(ctx, error);
+}
+
 enum option {
     OPTION_CAPACITY,
     OPTION_ERROR,
@@ -40,6 +48,8 @@ enum option {
     OPTION_HASH,
     OPTION_NOCREATE,
     OPTION_ITEMS,
+    OPTION_REPLACE,
+    OPTION_DATA,
     OPTION_COUNT,
 };
 
@@ -58,6 +68,8 @@ static const struct {
     [OPTION_HASH] = {"HASH", true},
     [OPTION_NOCREATE] = {"NOCREATE", false},
     [OPTION_ITEMS] = {"ITEMS", false},
+    [OPTION_REPLACE] = {"REPLACE", false},
+    [OPTION_DATA] = {"DATA", false},
 };
 
 /* A command's options and what it says of a bad one. */
@@ -87,7 +99,9 @@ static const struct dialect RESERVE = {
 };
 
 static const struct dialect INSERT = {
-    .options = BIT(OPTION_COUNT) - 1,
+    .options = BIT(OPTION_CAPACITY) | BIT(OPTION_ERROR) | BIT(OPTION_BITSPERKEY) |
+               BIT(OPTION_EXPANSION) | BIT(OPTION_NONSCALING) | BIT(OPTION_LAYOUT) |
+               BIT(OPTION_HASH) | BIT(OPTION_NOCREATE) | BIT(OPTION_ITEMS),
     .not_capacity = ERR_INSERT_CAPACITY,
     .capacity_range = ERR_INSERT_CAPACITY,
     .not_error = ERR_INSERT_ERROR_RATE,
@@ -101,6 +115,18 @@ static const struct dialect INSERT = {
                 [OPTION_BITSPERKEY] = ARGS_WRONG_ARITY,
                 [OPTION_EXPANSION] = ARGS_WRONG_ARITY,
                 [OPTION_LAYOUT] = ARGS_WRONG_ARITY,
+                [OPTION_HASH] = ARGS_WRONG_ARITY},
+};
+
+static const struct dialect IMPORT = {
+    .options = BIT(OPTION_CAPACITY) | BIT(OPTION_EXPANSION) | BIT(OPTION_HASH) |
+               BIT(OPTION_REPLACE) | BIT(OPTION_DATA),
+    .not_capacity = ERR_INSERT_CAPACITY,
+    .capacity_range = ERR_INSERT_CAPACITY,
+    .not_expansion = ERR_INSERT_EXPANSION,
+    .expansion_range = ERR_INSERT_EXPANSION,
+    .missing = {[OPTION_CAPACITY] = ARGS_WRONG_ARITY,
+                [OPTION_EXPANSION] = ARGS_WRONG_ARITY,
                 [OPTION_HASH] = ARGS_WRONG_ARITY},
 };
 
@@ -156,7 +182,7 @@ static const char *parse_layout(const RedisModuleString *arg, struct filter_para
 }
 
 static const char *parse_hash(const RedisModuleString *arg, struct filter_params *out) {
-    for (int i = 0; i < SCHEME_COUNT; i++) {
+    for (int i = SCHEME_XXH64; i <= SCHEME_FNV1A; i++) { // those a new filter may have
         if (args_is_word(arg, SCHEME_NAMES[i])) {
             out->scheme = (enum scheme)i;
             return NULL;
@@ -187,10 +213,11 @@ static enum option find_option(const struct dialect *d, const RedisModuleString 
     return OPTION_COUNT;
 }
 
-/* Takes options from argv[*at] on, to the end or behind ITEMS; *seen gets the BIT() of each. */
+/* Takes options from argv[*at] on, to the end or behind ITEMS or DATA; *seen gets the BIT() of
+ * each. */
 static const char *parse_options(const struct dialect *d, RedisModuleString **argv, int argc,
                                  int *at, unsigned *seen, struct filter_params *out) {
-    while (*at < argc && !(*seen & BIT(OPTION_ITEMS))) {
+    while (*at < argc && !(*seen & (BIT(OPTION_ITEMS) | BIT(OPTION_DATA)))) {
         enum option option = find_option(d, argv[(*at)++]);
         if (option == OPTION_COUNT) return ERR_UNKNOWN_ARGUMENT;
         if (*seen & BIT(option)) return ERR_REPEATED;
@@ -242,5 +269,51 @@ const char *args_parse_insert(RedisModuleString **argv, int argc, struct insert_
     if ((seen & BIT(OPTION_ERROR)) && (seen & BIT(OPTION_BITSPERKEY))) return ERR_INSERT_RATE_TWICE;
     if (seen & BIT(OPTION_NONSCALING)) params.expansion = 0;
     *out = (struct insert_args){params, (seen & BIT(OPTION_NOCREATE)) != 0, at};
+    return NULL;
+}
+
+/* ---- BF.EXPORT and BF.IMPORT ---------------------------------------------------------------- */
+
+static const char *parse_format(const RedisModuleString *arg, enum format *out) {
+    static const char *const NAMES[FORMAT_COUNT] = {"portable", "sstable", "leveldb", "parquet",
+                                                    "redisbloom"};
+    for (int i = 0; i < FORMAT_COUNT; i++) {
+        if (args_is_word(arg, NAMES[i])) {
+            *out = (enum format)i;
+            return NULL;
+        }
+    }
+    return ERR_BAD_FORMAT;
+}
+
+const char *args_parse_export(RedisModuleString **argv, int argc, enum format *out) {
+    *out = FORMAT_PORTABLE;
+    if (argc == 2) return NULL;
+    if (argc != 4) return ARGS_WRONG_ARITY;
+    if (!args_is_word(argv[2], "FORMAT")) return ERR_UNKNOWN_ARGUMENT;
+    return parse_format(argv[3], out);
+}
+
+const char *args_parse_import(RedisModuleString **argv, int argc, struct import_args *out) {
+    enum format format;
+    if (argc < 6) return ARGS_WRONG_ARITY;
+    if (!args_is_word(argv[2], "FORMAT")) return ERR_UNKNOWN_ARGUMENT;
+    const char *error = parse_format(argv[3], &format);
+    if (error) return error;
+
+    struct filter_params params = {.scheme = SCHEME_XXH64};
+    int at = 4;
+    unsigned seen = 0;
+    error = parse_options(&IMPORT, argv, argc, &at, &seen, &params);
+    if (error) return error;
+    if (!(seen & BIT(OPTION_DATA)) || at != argc - 1) return ARGS_WRONG_ARITY;
+    bool sized = seen & (BIT(OPTION_CAPACITY) | BIT(OPTION_EXPANSION));
+    if (format == FORMAT_REDISBLOOM && sized) return ERR_IMPORT_OWN;
+    bool has_scheme = format == FORMAT_PORTABLE || format == FORMAT_SSTABLE;
+    if ((seen & BIT(OPTION_HASH)) && !has_scheme) return ERR_IMPORT_HASH;
+    *out = (struct import_args){.format = format,
+                                .options = {params.capacity, params.expansion, params.scheme},
+                                .replace = (seen & BIT(OPTION_REPLACE)) != 0,
+                                .data = argv[at]};
     return NULL;
 }

@@ -1,9 +1,10 @@
-/* Command words -> parameters. No keys, no replies: a bad word gives back the text of its error. */
+/* Command words -> parameters. No keys: a bad word gives back the text of its error. */
 
 #ifndef BLOOMPORT_ARGS_H
 #define BLOOMPORT_ARGS_H
 
 #include "module/core/filter.h"
+#include "rdb/formats.h"
 
 #include <redismodule.h>
 #include <stdbool.h>
@@ -18,10 +19,24 @@ struct insert_args {
     int first_item; // index in argv; the items go on to the end
 };
 
-/* Both parsers take the whole command; *out need not be initialised. NULL if all is well, else
+/* What BF.IMPORT says. */
+struct import_args {
+    enum format format;
+    struct formats_options options;
+    bool replace;
+    const RedisModuleString *data;
+};
+
+/* The parsers take the whole command; *out need not be initialised. NULL if all is well, else
  * the error text or ARGS_WRONG_ARITY. What is not named is taken from the settings. */
 const char *args_parse_reserve(RedisModuleString **argv, int argc, struct filter_params *out);
 const char *args_parse_insert(RedisModuleString **argv, int argc, struct insert_args *out);
+
+const char *args_parse_export(RedisModuleString **argv, int argc, enum format *out);
+const char *args_parse_import(RedisModuleString **argv, int argc, struct import_args *out);
+
+/* Sends what a parser gave back. */
+int args_reply_error(RedisModuleCtx *ctx, const char *error);
 
 /* True if the argument is this word, in any case. */
 bool args_is_word(const RedisModuleString *arg, const char *word);

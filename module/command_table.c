@@ -42,6 +42,12 @@ typedef RedisModuleCommandArg arg;
             .token = error_token},                                                                \
            {.name = "bits", .type = REDISMODULE_ARG_TYPE_DOUBLE, .key_spec_index = -1,            \
             .token = "BITSPERKEY"})
+#define FORMAT(f)                                                                                 \
+    {.name = "format", .type = REDISMODULE_ARG_TYPE_ONEOF, .key_spec_index = -1,                  \
+     .token = "FORMAT", .flags = f,                                                               \
+     .subargs = (arg[]){TOKEN("portable", "portable"), TOKEN("sstable", "sstable"),               \
+                        TOKEN("leveldb", "leveldb"), TOKEN("parquet", "parquet"),                 \
+                        TOKEN("redisbloom", "redisbloom"), {0}}}
 // clang-format on
 
 static arg RESERVE_ARGS[] = {KEY, RATE(NULL, 0), VALUE("capacity", INTEGER), GROWTH, LAYOUT, HASH,
@@ -68,6 +74,16 @@ static arg INFO_ARGS[] = {KEY,
                                  TOKEN("expansion", "EXPANSION")),
                           {0}};
 static arg SCANDUMP_ARGS[] = {KEY, VALUE("iterator", INTEGER), {0}};
+static arg EXPORT_ARGS[] = {KEY, FORMAT(REDISMODULE_CMD_ARG_OPTIONAL), {0}};
+static arg IMPORT_ARGS[] = {
+    KEY,
+    FORMAT(0),
+    OPTION("capacity", "CAPACITY", INTEGER),
+    OPTION("expansion", "EXPANSION", INTEGER),
+    HASH,
+    OPTION("replace", "REPLACE", PURE_TOKEN),
+    {.name = "data", .type = REDISMODULE_ARG_TYPE_STRING, .key_spec_index = -1, .token = "DATA"},
+    {0}};
 static arg LOADCHUNK_ARGS[] = {KEY, VALUE("iterator", INTEGER), VALUE("data", STRING), {0}};
 
 /* ---- The table ---------------------------------------------------------------------------- */
@@ -112,6 +128,10 @@ static const struct command COMMANDS[] = {
      "O(n), n bytes in the piece", "dont_cache", "read bloom", SCANDUMP_ARGS},
     {"bf.loadchunk", cmd_loadchunk, WRITES, 4, "Restores a filter piece by piece",
      "O(n), n bytes in the piece", NULL, "write bloom", LOADCHUNK_ARGS},
+    {"bf.export", cmd_export, READS, -2, "Returns a filter's bytes in one of the formats",
+     "O(n), n bytes of the filter", "dont_cache", "read bloom", EXPORT_ARGS},
+    {"bf.import", cmd_import, WRITES, -6, "Creates a filter from the bytes of another program's",
+     "O(n), n bytes of the filter", NULL, "write bloom", IMPORT_ARGS},
 };
 
 #define NCOMMANDS (sizeof(COMMANDS) / sizeof(COMMANDS[0]))

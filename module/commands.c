@@ -11,15 +11,9 @@
 #include "module/config.h"
 #include "module/key.h"
 #include "module/reply.h"
-#include "rdb/codec.h"
 
 #include <stdio.h>
 #include <string.h>
-
-static int reply_parse_error(RedisModuleCtx *ctx, const char *error) {
-    if (error == ARGS_WRONG_ARITY) return RedisModule_WrongArity(ctx);
-    return RedisModule_ReplyWithError(ctx, error);
-}
 
 /* How the promise is written in a propagated command: the word, and the number in full. */
 static const char *promise_word(const struct filter_params *params) {
@@ -54,7 +48,7 @@ static void replicate_reserve(RedisModuleCtx *ctx, RedisModuleString *name,
 int cmd_reserve(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
     struct filter_params params;
     const char *error = args_parse_reserve(argv, argc, &params);
-    if (error) return reply_parse_error(ctx, error);
+    if (error) return args_reply_error(ctx, error);
 
     struct key key;
     if (!key_open_any(ctx, argv[1], FOR_WRITING, &key)) goto out;
@@ -265,7 +259,7 @@ int cmd_insert(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
     if (argc < 4) return RedisModule_WrongArity(ctx);
     struct insert_args args;
     const char *error = args_parse_insert(argv, argc, &args);
-    if (error) return reply_parse_error(ctx, error);
+    if (error) return args_reply_error(ctx, error);
     return add_items(ctx, argv[1], &args.params, args.nocreate, argv + args.first_item,
                      (size_t)(argc - args.first_item));
 }
@@ -424,110 +418,6 @@ int cmd_debug(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
             reply_debug_layer(ctx, &filter->layers[i]);
         }
     }
-    key_close(&key);
-    return REDISMODULE_OK;
-}
-
-/* ---- BF.SCANDUMP, BF.LOADCHUNK ------------------------------------------------------------ */
-
-static void reply_header(RedisModuleCtx *ctx, const struct filter *filter) {
-    size_t len = codec_header_size(filter);
-    uint8_t *header = RedisModule_Alloc(len);
-    codec_encode_header(filter, header);
-    RedisModule_ReplyWithArray(ctx, 2);
-    RedisModule_ReplyWithLongLong(ctx, 1);
-    RedisModule_ReplyWithStringBuffer(ctx, (const char *)header, len);
-    RedisModule_Free(header);
-}
-
-/* BF.SCANDUMP key iterator. The iterator is 0 for the header, then 1 + the bytes had so far. */
-int cmd_scandump(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
-    if (argc != 3) return RedisModule_WrongArity(ctx);
-    long long iterator;
-    if (RedisModule_StringToLongLong(argv[2], &iterator) != REDISMODULE_OK) {
-        return RedisModule_ReplyWithError(ctx, ERR_ITERATOR);
-    }
-    struct key key;
-    if (key_open_existing(ctx, argv[1], FOR_READING, &key)) {
-        const struct filter *filter = key.filter;
-        const uint8_t *bytes = NULL;
-        size_t len = 0;
-        if (iterator > 0) {
-            len = codec_piece_at(filter, (uint64_t)iterator - 1, CODEC_PIECE_BYTES, &bytes);
-        }
-        if (iterator == 0) {
-            reply_header(ctx, filter);
-        } else {
-            RedisModule_ReplyWithArray(ctx, 2);
-            RedisModule_ReplyWithLongLong(ctx, len ? iterator + (long long)len : 0);
-            RedisModule_ReplyWithStringBuffer(ctx, len ? (const char *)bytes : "", len);
-        }
-    }
-    key_close(&key);
-    return REDISMODULE_OK;
-}
-
-/* The header: creates a filter that waits for its bits. NULL, or the error text. */
-static const char *load_header(struct key *key, const char *data, size_t len) {
-    struct filter *filter;
-    enum status st =
-        codec_decode_header((const uint8_t *)data, len, config_max_bytes(key->ctx), &filter);
-    if (st == STATUS_NOMEM) return ERR_NO_MEMORY;
-    if (st != STATUS_OK) return ERR_BAD_DATA;
-    if (filter->is_loading) { // a dump is taken of whole filters only
-        filter_free(filter);
-        return ERR_BAD_DATA;
-    }
-    filter->is_loading = true;
-    filter->loaded = 0;
-    key_set(key, filter);
-    return NULL;
-}
-
-/* A piece of the bits. NULL, or the error text; *changed: whether it brought anything. */
-static const char *load_piece(struct key *key, long long iterator, const char *data, size_t len,
-                              bool *changed) {
-    if (iterator < 1 || len > (uint64_t)iterator - 1) return ERR_BAD_DATA;
-    switch (codec_put_piece(key->filter, (uint64_t)iterator - 1, data, len)) {
-    case CODEC_PIECE_STORED: *changed = true; return NULL;
-    case CODEC_PIECE_KNOWN: *changed = false; return NULL;
-    case CODEC_PIECE_OUTSIDE: return ERR_CHUNK_OUTSIDE;
-    case CODEC_PIECE_CROSSING: return ERR_CHUNK_CROSSING;
-    case CODEC_PIECE_GAP: return ERR_CHUNK_GAP;
-    default: return ERR_BAD_DATA;
-    }
-}
-
-/* BF.LOADCHUNK key iterator data. What BF.SCANDUMP gave, in the same order. */
-int cmd_loadchunk(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
-    if (argc != 4) return RedisModule_WrongArity(ctx);
-    long long iterator;
-    if (RedisModule_StringToLongLong(argv[2], &iterator) != REDISMODULE_OK) {
-        return RedisModule_ReplyWithError(ctx, ERR_ITERATOR);
-    }
-    struct key key;
-    if (!key_open_any(ctx, argv[1], FOR_WRITING, &key)) goto out;
-    size_t len;
-    const char *data = RedisModule_StringPtrLen(argv[3], &len);
-    bool changed = true;
-    const char *error;
-    if (key.filter) {
-        error = load_piece(&key, iterator, data, len, &changed);
-    } else if (iterator == 1) {
-        error = load_header(&key, data, len);
-    } else {
-        error = ERR_NOT_FOUND;
-    }
-    if (error) {
-        RedisModule_ReplyWithError(ctx, error);
-        goto out;
-    }
-    RedisModule_ReplyWithSimpleString(ctx, "OK");
-    if (changed) {
-        RedisModule_ReplicateVerbatim(ctx);
-        key_announce(&key, "bf.loadchunk");
-    }
-out:
     key_close(&key);
     return REDISMODULE_OK;
 }

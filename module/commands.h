@@ -16,6 +16,8 @@ int cmd_info(RedisModuleCtx *ctx, RedisModuleString **argv, int argc);
 int cmd_debug(RedisModuleCtx *ctx, RedisModuleString **argv, int argc);
 int cmd_scandump(RedisModuleCtx *ctx, RedisModuleString **argv, int argc);
 int cmd_loadchunk(RedisModuleCtx *ctx, RedisModuleString **argv, int argc);
+int cmd_export(RedisModuleCtx *ctx, RedisModuleString **argv, int argc);
+int cmd_import(RedisModuleCtx *ctx, RedisModuleString **argv, int argc);
 
 /* Registers all of them, with their documentation. On failure REDISMODULE_ERR, and one log line
  * says what is wrong. */

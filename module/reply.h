@@ -57,6 +57,13 @@
 #define ERR_CHUNK_CROSSING "ERR invalid chunk - Too big for current filter"
 #define ERR_CHUNK_GAP "ERR invalid chunk - out of sequence"
 
+/* Of BF.EXPORT and BF.IMPORT */
+#define ERR_BAD_FORMAT "ERR bad format"
+#define ERR_EXPORT_TOO_LARGE "ERR filter is larger than a bulk string, use BF.SCANDUMP"
+#define ERR_EXPORT_MEMORY "ERR not enough memory to export"
+#define ERR_IMPORT_OWN "ERR a redisbloom dump brings its own capacity and expansion"
+#define ERR_IMPORT_HASH "ERR HASH goes with formats portable and sstable only"
+
 /* What a failed creation with legal parameters is answered with. */
 const char *reply_creation_error(enum status status, enum layout layout);
 

@@ -16,7 +16,8 @@
 #define CHECKSUM_BYTES 8 // behind them
 #define MAX_HASHES 255   // what an imported filter may have
 #define FLAG_LOADING 1U
-#define KNOWN_FLAGS FLAG_LOADING
+#define FLAG_ESTIMATED 2U
+#define KNOWN_FLAGS (FLAG_LOADING | FLAG_ESTIMATED)
 
 static size_t header_size(uint64_t nlayers) {
     return (size_t)(FIXED_BYTES + LAYER_BYTES * nlayers + CHECKSUM_BYTES);
@@ -39,7 +40,9 @@ void codec_encode_header(const struct filter *filter, uint8_t *out) {
     put_u32(&w, VERSION);
     put_u8(&w, (uint8_t)filter->scheme);
     put_u8(&w, (uint8_t)filter->layout);
-    put_uint(&w, filter->is_loading ? FLAG_LOADING : 0, 2);
+    put_uint(&w,
+             (filter->is_loading ? FLAG_LOADING : 0) | (filter->is_estimated ? FLAG_ESTIMATED : 0),
+             2);
     put_u32(&w, filter->expansion);
     put_u32(&w, filter->nlayers);
     put_f64(&w, filter->error_rate);
@@ -77,23 +80,23 @@ static bool promise_is_sound(const struct filter *f) {
 }
 
 /* One layer by itself. Every counted item set at least one bit, and at most k. */
-static bool layer_is_sound(const struct layer *l, struct geometry geometry) {
+static bool layer_is_sound(const struct layer *l, struct geometry geometry, bool is_estimated) {
     if (l->nbits < 1 || l->nbits > sizing_max_bits(geometry)) return false;
     if (l->nhashes < 1 || l->nhashes > MAX_HASHES) return false;
     if (geometry.layout == LAYOUT_BLOCKED &&
         (l->nbits % BLOCKED_BLOCK_BITS != 0 || l->nhashes != BLOCKED_HASHES)) {
         return false;
     }
-    if (l->capacity < 1 || l->capacity > FILTER_MAX_CAPACITY || l->items > l->capacity) {
-        return false;
-    }
+    if (l->capacity < 1 || l->capacity > FILTER_MAX_CAPACITY) return false;
+    if (l->items > l->capacity && !is_estimated) return false;
     if (l->ones > l->nbits || l->items > l->ones) return false;
     if (l->ones > 0 && l->items < (l->ones - 1) / l->nhashes + 1) return false;
     return l->error_rate > 0 && l->error_rate <= 1;
 }
 
-static void take_layer(struct reader *r, enum layout layout, struct layer *layer) {
-    layer->layout = layout;
+static void take_layer(struct reader *r, struct geometry geometry, struct layer *layer) {
+    layer->layout = (uint8_t)geometry.layout;
+    layer->shift = (uint8_t)hash_shift(geometry.scheme);
     layer->capacity = take_u64(r);
     layer->items = take_u64(r);
     layer->ones = take_u64(r);
@@ -115,12 +118,13 @@ static bool take_fixed(struct reader *r, struct filter *f, uint32_t *nlayers) {
     f->error_rate = take_f64(r);
     f->bits_per_key = take_f64(r);
     f->loaded = take_u64(r);
-    if (r->bad || version != VERSION || scheme >= SCHEME_COUNT || layout >= LAYOUT_COUNT) {
+    if (r->bad || version != VERSION || !hash_is_scheme(scheme) || layout >= LAYOUT_COUNT) {
         return false;
     }
     f->scheme = (enum scheme)scheme;
     f->layout = (enum layout)layout;
     f->is_loading = (flags & FLAG_LOADING) != 0;
+    f->is_estimated = (flags & FLAG_ESTIMATED) != 0;
     if (f->layout == LAYOUT_BLOCKED && f->scheme != SCHEME_XXH64) return false;
     return (flags & ~(uint64_t)KNOWN_FLAGS) == 0 && f->expansion <= FILTER_MAX_EXPANSION &&
            promise_is_sound(f);
@@ -133,8 +137,8 @@ static bool take_layers(struct reader *r, struct filter *f, uint32_t nlayers, ui
     uint64_t capacity = 0, total = 0;
     for (uint32_t i = 0; i < nlayers; i++) {
         struct layer *layer = &f->layers[i];
-        take_layer(r, f->layout, layer);
-        if (r->bad || !layer_is_sound(layer, geometry)) return false;
+        take_layer(r, geometry, layer);
+        if (r->bad || !layer_is_sound(layer, geometry, f->is_estimated)) return false;
         if (__builtin_add_overflow(capacity, layer->capacity, &capacity)) return false;
         if (capacity > FILTER_MAX_CAPACITY) return false;
         total += layer_bytes(layer->nbits); // at most 2^57 each, and checked each time

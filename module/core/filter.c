@@ -15,7 +15,7 @@ static bool params_are_valid(const struct filter_params *p) {
                            : p->error_rate > 0 && p->error_rate < 1;
     return rate_ok && p->capacity >= 1 && p->capacity <= FILTER_MAX_CAPACITY &&
            p->expansion <= FILTER_MAX_EXPANSION && p->layout < LAYOUT_COUNT &&
-           p->scheme < SCHEME_COUNT && (p->layout == LAYOUT_CLASSIC || p->scheme == SCHEME_XXH64);
+           hash_is_scheme(p->scheme) && (p->layout == LAYOUT_CLASSIC || p->scheme == SCHEME_XXH64);
 }
 
 static struct geometry filter_geometry(const struct filter *filter) {
@@ -52,18 +52,17 @@ struct filter *filter_new_bare(uint32_t nlayers) {
 enum status filter_new(const struct filter_params *params, uint64_t max_bytes,
                        struct filter **out) {
     if (!params_are_valid(params)) return STATUS_PARAM;
+    struct geometry geometry = {params->layout, params->scheme};
     struct sizing size;
     double rate;
     if (!size_first_layer(params, &size, &rate)) {
-        bool narrow =
-            sizing_max_bits((struct geometry){params->layout, params->scheme}) != SIZING_MAX_BITS;
-        return narrow ? STATUS_PARAM : STATUS_NOMEM;
+        return sizing_max_bits(geometry) != SIZING_MAX_BITS ? STATUS_PARAM : STATUS_NOMEM;
     }
     if (filter_structure_bytes(1) + layer_bytes(size.nbits) > max_bytes) return STATUS_NOMEM;
 
     struct filter *filter = filter_new_bare(1);
     if (!filter) return STATUS_NOMEM;
-    if (layer_init(&filter->layers[0], size, params->layout, params->capacity, rate) != STATUS_OK) {
+    if (layer_init(&filter->layers[0], size, geometry, params->capacity, rate) != STATUS_OK) {
         filter_free(filter);
         return STATUS_NOMEM;
     }
@@ -133,8 +132,10 @@ void filter_contains_many(const struct filter *filter, const struct hash *hashes
     contained_in(filter->layers, filter->nlayers, hashes, n, contained);
 }
 
-/* The error rate left for the layer that comes next. */
+/* The error rate left for the layer that comes next. RedisBloom's filters grow by its own rules, so
+ * that they can go back. */
 static double next_layer_rate(const struct filter *filter, uint64_t capacity) {
+    if (filter->scheme == SCHEME_MURMUR) return filter->layers[filter->nlayers - 1].error_rate / 2;
     const struct layer *first = &filter->layers[0];
     double before = (double)filter_capacity(filter);
     double share = sizing_growth_share((double)first->capacity, before, before + (double)capacity);
@@ -142,6 +143,12 @@ static double next_layer_rate(const struct filter *filter, uint64_t capacity) {
     double budget = filter->bits_per_key != 0 ? first->error_rate
                                               : filter->error_rate * (1 - SIZING_FIRST_SHARE);
     return budget * share;
+}
+
+static bool size_next_layer(const struct filter *filter, uint64_t capacity, double rate,
+                            struct sizing *size) {
+    if (filter->scheme == SCHEME_MURMUR) return sizing_as_redisbloom(capacity, rate, size);
+    return sizing_by_error(capacity, rate, filter_geometry(filter), size);
 }
 
 /* Puts a new layer behind the last. On any failure the filter is as before. */
@@ -153,12 +160,12 @@ static enum status grow(struct filter *filter, uint64_t max_bytes) {
     if (__builtin_mul_overflow(last->capacity, filter->expansion, &capacity)) return STATUS_NOMEM;
     if (capacity > FILTER_MAX_CAPACITY - filter_capacity(filter)) return STATUS_NOMEM;
     double rate = next_layer_rate(filter, capacity);
-    if (!sizing_by_error(capacity, rate, filter_geometry(filter), &size)) return STATUS_NOMEM;
+    if (!size_next_layer(filter, capacity, rate, &size)) return STATUS_NOMEM;
     uint64_t more = layer_bytes(size.nbits) + sizeof(struct layer);
     if (filter_size_bytes(filter) + more > max_bytes) return STATUS_NOMEM;
 
     struct layer fresh;
-    enum status st = layer_init(&fresh, size, filter->layout, capacity, rate);
+    enum status st = layer_init(&fresh, size, filter_geometry(filter), capacity, rate);
     if (st != STATUS_OK) return st;
     struct layer *layers = mem_alloc((filter->nlayers + 1) * sizeof(*layers));
     if (!layers) {

@@ -35,8 +35,9 @@ struct filter_params {
 };
 
 struct filter {
-    uint8_t form;    // 0, which tells it from a packed one (packed.h); must come first
-    bool is_loading; // its bytes are still arriving, in pieces
+    uint8_t form;      // 0, which tells it from a packed one (packed.h); must come first
+    bool is_loading;   // its bytes are still arriving, in pieces
+    bool is_estimated; // the item counts are estimates from the set bits, as after an import
     enum layout layout;
     enum scheme scheme;
     uint32_t nlayers;

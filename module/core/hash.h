@@ -7,6 +7,10 @@
  *   fnv1a   x = SplitMix64 finaliser of FNV-1a 64; a = low half, b = high half of x. Being 32 bits
  *           wide, they cannot address more than 2^32 bits evenly.
  *
+ *   murmur  MurmurHash64A twice, the second seeded with the first: RedisBloom's.
+ *   leveldb LevelDB's 32-bit hash h, and h rotated; here both in the high half, so that the walk
+ *           wraps at 2^32 as LevelDB's does (see hash_shift).
+ *
  * The numbers of the schemes and the seeds are part of the file format: they never change.
  * This is the only file that includes xxhash.h. */
 
@@ -20,7 +24,13 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-enum scheme { SCHEME_XXH64 = 0, SCHEME_FNV1A = 1, SCHEME_COUNT };
+enum scheme {
+    SCHEME_XXH64 = 0,
+    SCHEME_FNV1A = 1,
+    SCHEME_MURMUR = 2,
+    SCHEME_LEVELDB = 4, // 3 is kept for valkey-bloom's
+    SCHEME_COUNT
+};
 
 struct hash {
     uint64_t a; // where the walk over the array starts
@@ -40,11 +50,57 @@ static inline uint64_t hash_splitmix(uint64_t x) {
     return x ^ (x >> 31);
 }
 
+static inline uint64_t hash_le(const uint8_t *bytes, size_t nbytes) {
+    uint64_t word = 0;
+    for (size_t i = 0; i < nbytes; i++) word |= (uint64_t)bytes[i] << (8 * i);
+    return word;
+}
+
+/* MurmurHash64A (Austin Appleby, public domain), reading little-endian words. */
+static inline uint64_t hash_murmur(const uint8_t *bytes, size_t len, uint64_t seed) {
+    const uint64_t mul = 0xc6a4a7935bd1e995U;
+    uint64_t h = seed ^ (len * mul);
+    for (; len >= 8; bytes += 8, len -= 8) {
+        uint64_t word = hash_le(bytes, 8) * mul;
+        h = (h ^ ((word ^ (word >> 47)) * mul)) * mul;
+    }
+    if (len > 0) h = (h ^ hash_le(bytes, len)) * mul;
+    h = (h ^ (h >> 47)) * mul;
+    return h ^ (h >> 47);
+}
+
+/* LevelDB's hash, with the seed of its Bloom filters. */
+static inline uint32_t hash_leveldb(const uint8_t *bytes, size_t len) {
+    const uint32_t mul = 0xc6a4a793U;
+    uint32_t h = 0xbc9f1d34U ^ ((uint32_t)len * mul);
+    for (; len >= 4; bytes += 4, len -= 4) {
+        h = (h + (uint32_t)hash_le(bytes, 4)) * mul;
+        h ^= h >> 16;
+    }
+    if (len > 0) {
+        h = (h + (uint32_t)hash_le(bytes, len)) * mul;
+        h ^= h >> 24;
+    }
+    return h;
+}
+
+static inline struct hash hash_of_murmur(const void *item, size_t len) {
+    uint64_t first = hash_murmur(item, len, 0xc6a4a7935bd1e995U);
+    return (struct hash){first, hash_murmur(item, len, first)};
+}
+
+static inline struct hash hash_of_leveldb(const void *item, size_t len) {
+    uint32_t h = hash_leveldb(item, len);
+    return (struct hash){(uint64_t)h << 32, (uint64_t)(h >> 17 | h << 15) << 32};
+}
+
 static inline struct hash hash_item(enum scheme scheme, const void *item, size_t len) {
     if (scheme == SCHEME_FNV1A) {
         uint64_t mix = hash_splitmix(hash_fnv1a(item, len));
         return (struct hash){mix & 0xffffffffU, mix >> 32};
     }
+    if (scheme == SCHEME_MURMUR) return hash_of_murmur(item, len);
+    if (scheme == SCHEME_LEVELDB) return hash_of_leveldb(item, len);
     return (struct hash){XXH64(item, len, 0), XXH64(item, len, 1)};
 }
 
@@ -53,10 +109,19 @@ static inline uint64_t hash_checksum(const void *bytes, size_t len) {
     return XXH64(bytes, len, 0);
 }
 
+static inline bool hash_is_scheme(uint64_t number) {
+    return number < SCHEME_COUNT && number != 3;
+}
+
+/* A position is (a + i*b mod 2^64) >> shift, mod m. */
+static inline unsigned hash_shift(enum scheme scheme) {
+    return scheme == SCHEME_LEVELDB ? 32 : 0;
+}
+
 /* Whether the words of the pair are so wide that the walk over the array wraps round at 2^64, which
  * sizing counts on. */
 static inline bool hash_wraps(enum scheme scheme) {
-    return scheme != SCHEME_FNV1A;
+    return scheme == SCHEME_XXH64 || scheme == SCHEME_MURMUR;
 }
 
 #endif

@@ -14,7 +14,7 @@ void layer_set_nbits(struct layer *layer, uint64_t nbits) {
     layer->inverse = UINT64_MAX / nbits;
 }
 
-enum status layer_init(struct layer *layer, struct sizing size, enum layout layout,
+enum status layer_init(struct layer *layer, struct sizing size, struct geometry geometry,
                        uint64_t capacity, double error_rate) {
     uint8_t *bits = mem_alloc_zeroed((size_t)layer_bytes(size.nbits));
     if (!bits) return STATUS_NOMEM;
@@ -22,7 +22,8 @@ enum status layer_init(struct layer *layer, struct sizing size, enum layout layo
                             .capacity = capacity,
                             .error_rate = error_rate,
                             .nhashes = size.nhashes,
-                            .layout = layout};
+                            .layout = (uint8_t)geometry.layout,
+                            .shift = (uint8_t)hash_shift(geometry.scheme)};
     layer_set_nbits(layer, size.nbits);
     return STATUS_OK;
 }
@@ -44,11 +45,13 @@ void layer_clear(struct layer *layer) {
 
 /* ---- Positions ------------------------------------------------------------------------------ */
 
-/* x mod m. With inverse = floor((2^64-1)/m), x*inverse/2^64 is less than x/m by under 1, so the
- * quotient is right or one too small, and one subtraction mends it. Two multiplications that
- * overlap with those of the next position, where a division would not (`make bench-core` compares).
+/* (walk >> shift) mod m. With inverse = floor((2^64-1)/m), x*inverse/2^64 is less than x/m by under
+ * 1, so the quotient is right or one too small, and one subtraction mends it. Two multiplications
+ * that overlap with those of the next position, where a division would not (`make bench-core`
+ * compares).
  */
-static inline uint64_t reduce(const struct layer *layer, uint64_t x) {
+static inline uint64_t reduce(const struct layer *layer, uint64_t walk) {
+    uint64_t x = walk >> layer->shift;
 #ifdef __SIZEOF_INT128__
     uint64_t quotient = (uint64_t)(((unsigned __int128)x * layer->inverse) >> 64);
     uint64_t rest = x - quotient * layer->nbits;

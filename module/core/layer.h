@@ -2,10 +2,10 @@
  *
  * Bit p lives in byte p>>3 under the mask 1<<(p&7). Where an item's bits are is the layout:
  *
- *   CLASSIC  k bits anywhere in the array, (a + i*b mod 2^64) mod m: fewest bits for a given error
- *            rate, k cache misses.
- *   BLOCKED  8 bits in one block of 32 bytes, one in each of its 32-bit words: one cache miss. This
- *            is the split-block filter of the Parquet specification, bit for bit: the block is
+ *   CLASSIC  k bits anywhere in the array, ((a + i*b mod 2^64) >> shift) mod m: fewest bits for a
+ * given error rate, k cache misses. BLOCKED  8 bits in one block of 32 bytes, one in each of its
+ * 32-bit words: one cache miss. This is the split-block filter of the Parquet specification, bit
+ * for bit: the block is
  *            ((a >> 32) * blocks) >> 32, the bit in word i is (low half of a * SALT[i]) >> 27.
  *
  * A layer knows nothing of growth or promises: filter.h puts layers together. Tuned for arrays far
@@ -32,7 +32,8 @@ struct layer {
     uint64_t ones;     // its set bits, kept as they change
     double error_rate; // its part of the filter's promise
     uint32_t nhashes;  // k
-    enum layout layout;
+    uint8_t layout;    // enum layout
+    uint8_t shift;     // hash_shift of the filter's scheme
 };
 
 /* How many items the functions for many take at most. */
@@ -52,7 +53,7 @@ static inline uint64_t layer_bytes(uint64_t nbits) {
 void layer_set_nbits(struct layer *layer, uint64_t nbits);
 
 /* Gives *layer an array of zero bits. STATUS_NOMEM if the allocator says no. */
-enum status layer_init(struct layer *layer, struct sizing size, enum layout layout,
+enum status layer_init(struct layer *layer, struct sizing size, struct geometry geometry,
                        uint64_t capacity, double error_rate);
 
 /* Makes *to a layer of its own with the same contents. STATUS_NOMEM if the allocator says no. */

@@ -34,8 +34,8 @@ static size_t packed_size(uint64_t nbits) {
 static bool fits(const struct filter *f) {
     const struct layer *l = &f->layers[0];
     return f->nlayers == 1 && f->layout == LAYOUT_CLASSIC && f->scheme == SCHEME_XXH64 &&
-           !f->is_loading && f->bits_per_key == 0 && l->nbits <= PACKED_MAX_BITS &&
-           l->capacity <= UINT16_MAX && l->nhashes <= UINT8_MAX &&
+           !f->is_loading && !f->is_estimated && f->bits_per_key == 0 &&
+           l->nbits <= PACKED_MAX_BITS && l->capacity <= UINT16_MAX && l->nhashes <= UINT8_MAX &&
            l->error_rate == filter_first_rate(f->error_rate, f->expansion);
 }
 

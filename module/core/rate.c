@@ -304,6 +304,7 @@ static struct block_load block_load(double offers, double nblocks) {
 
 double rate_blocked_when_full(double items, uint64_t nblocks) {
     double blocks = (double)nblocks;
+    if (items >= blocks * 256) return 1; // every counted item sets a bit: there are no more
     double low = items, high = items;
     for (int i = 0; i < 64; i++) {
         if (high - block_load(high, blocks).known * blocks >= items) break;

@@ -6,6 +6,8 @@
 #include "module/core/rate.h"
 #include "module/core/real.h"
 
+#include <math.h>
+
 static uint32_t clamp_hashes(double k) {
     double whole = floor(k + 0.5);
     if (whole < 1) return 1;
@@ -24,10 +26,17 @@ uint64_t sizing_max_bits(struct geometry geometry) {
     return hash_wraps(geometry.scheme) ? SIZING_MAX_BITS : (uint64_t)1 << 32;
 }
 
+/* The textbook's, for a k that rate.c has no table for: only imported layers have one. */
+static double textbook_rate(double items, struct sizing size) {
+    double k = size.nhashes;
+    return real_pow(1 - real_exp(-k * items / (double)size.nbits), k);
+}
+
 double sizing_error_rate(uint64_t items, struct sizing size, struct geometry geometry) {
     if (geometry.layout == LAYOUT_BLOCKED) {
         return rate_blocked_when_full((double)items, size.nbits / BLOCKED_BLOCK_BITS);
     }
+    if (size.nhashes > RATE_MAX_HASHES) return textbook_rate((double)items, size);
     return rate_when_full((double)items, size.nbits, size.nhashes, hash_wraps(geometry.scheme));
 }
 
@@ -151,6 +160,25 @@ bool sizing_by_error(uint64_t capacity, double error_rate, struct geometry geome
     if (memo[slot].size.nbits > sizing_max_bits(geometry)) return false;
     *out = memo[slot].size;
     return true;
+}
+
+/* ---- As RedisBloom -------------------------------------------------------------------------
+ *
+ * Its libm and ours may differ in the last bit of the logarithm; the recorded dumps come out right
+ * (tests), and k and m move with that bit only where b*n or b ln 2 is a whole number to 15 digits.
+ */
+
+double sizing_redisbloom_bits(double error_rate) {
+    return -log(error_rate) / 0.480453013918201; // ln(2)^2, as many digits as it has there
+}
+
+bool sizing_as_redisbloom(uint64_t capacity, double error_rate, struct sizing *out) {
+    double bits_per_item = sizing_redisbloom_bits(error_rate);
+    double bits = floor((double)capacity * bits_per_item);
+    if (!(error_rate > 0 && bits <= (double)SIZING_MAX_BITS)) return false;
+    uint64_t nbits = ((uint64_t)bits + 63) / 64 * 64;
+    *out = (struct sizing){nbits ? nbits : 64, (uint32_t)ceil(bits_per_item * REAL_LN2)};
+    return out->nhashes >= 1;
 }
 
 /* ---- Growth -------------------------------------------------------------------------------

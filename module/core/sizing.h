@@ -50,6 +50,13 @@ bool sizing_by_bits(uint64_t capacity, double bits_per_key, struct geometry geom
 bool sizing_by_error(uint64_t capacity, double error_rate, struct geometry geometry,
                      struct sizing *out);
 
+/* RedisBloom's rule: b = -ln(rate)/ln(2)^2 bits per item, k = ceil(b ln 2), m = floor(n*b) rounded
+ * up to a multiple of 64. False as above. */
+bool sizing_as_redisbloom(uint64_t capacity, double error_rate, struct sizing *out);
+
+/* The b of that rule. */
+double sizing_redisbloom_bits(double error_rate);
+
 /* The rate of false yes of a layer of this size when `items` adds have counted. */
 double sizing_error_rate(uint64_t items, struct sizing size, struct geometry geometry);
 

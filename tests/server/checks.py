@@ -48,8 +48,10 @@ COMMANDS = {
     "BF.DEBUG": (2, ("k",)),
     "BF.SCANDUMP": (3, ("k", "0")),
     "BF.LOADCHUNK": (4, ("k", "1", "data")),
+    "BF.EXPORT": (-2, ("k",)),
+    "BF.IMPORT": (-6, ("k", "FORMAT", "portable", "DATA", b"\1\0\0\0\10\0\0\0\0\0\0\0\1")),
 }
-WRITES = ("BF.RESERVE", "BF.ADD", "BF.MADD", "BF.INSERT", "BF.LOADCHUNK")
+WRITES = ("BF.RESERVE", "BF.ADD", "BF.MADD", "BF.INSERT", "BF.LOADCHUNK", "BF.IMPORT")
 
 LAYER_LINE = re.compile(
     rb"bytes:(\d+) bits:(\d+) hashes:(\d+) hashwidth:64 capacity:(\d+) size:(\d+) ratio:(\S+)"

@@ -68,7 +68,7 @@ def test_the_key_is_the_first_word(call, name):
     assert call("COMMAND", "GETKEYS", name, *COMMANDS[name][1]) == array(bulk("k"))
 
 
-@pytest.mark.parametrize("name", ["BF.INFO", "BF.DEBUG", "BF.SCANDUMP"])
+@pytest.mark.parametrize("name", ["BF.INFO", "BF.DEBUG", "BF.SCANDUMP", "BF.EXPORT"])
 def test_answers_about_the_present_state_have_the_tip_dont_cache(call, name):
     assert b"dont_cache" in command_info(call, name)["tips"]
 
@@ -98,6 +98,8 @@ SYNTAX_WORDS = {
     "BF.DEBUG": set(),
     "BF.SCANDUMP": set(),
     "BF.LOADCHUNK": set(),
+    "BF.EXPORT": {"FORMAT"},
+    "BF.IMPORT": {"FORMAT", "CAPACITY", "EXPANSION", "HASH", "REPLACE", "DATA"},
 }  # fmt: skip
 
 

@@ -19,6 +19,7 @@
 #include <cmocka.h> // after the headers above, which it needs
 
 __attribute__((unused)) static const struct geometry CLASSIC = {LAYOUT_CLASSIC, SCHEME_XXH64};
+__attribute__((unused)) static const struct geometry BLOCKED = {LAYOUT_BLOCKED, SCHEME_XXH64};
 
 #if defined(__SANITIZE_ADDRESS__)
 #define UNDER_ASAN 1

@@ -111,7 +111,9 @@ static struct filter *built(struct shape shape, uint32_t nlayers, uint64_t fill)
     struct sizing size = {shape.nbits, shape.nhashes};
     for (; filter->nlayers < nlayers; filter->nlayers++) {
         struct layer *layer = &filter->layers[filter->nlayers];
-        assert_int_equal(layer_init(layer, size, shape.layout, 2000, 0.001), STATUS_OK);
+        assert_int_equal(
+            layer_init(layer, size, (struct geometry){shape.layout, shape.scheme}, 2000, 0.001),
+            STATUS_OK);
         for (uint64_t i = 0; i < fill && filter->nlayers + 1 < nlayers; i++) {
             layer_add(layer, item_hash(shape.scheme, filter->nlayers * fill + i));
         }

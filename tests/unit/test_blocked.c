@@ -245,8 +245,7 @@ static void the_block_of_parquet_mr_for_a0_to_a9_comes_out_byte_by_byte(void **s
     for (int simd = 0; simd < 2; simd++) {
         blocked_use_simd(simd);
         struct layer layer;
-        assert_int_equal(layer_init(&layer, (struct sizing){256, 8}, LAYOUT_BLOCKED, 10, 0.5),
-                         STATUS_OK);
+        assert_int_equal(layer_init(&layer, (struct sizing){256, 8}, BLOCKED, 10, 0.5), STATUS_OK);
         for (char i = '0'; i <= '9'; i++) {
             char item[2] = {'a', i};
             assert_true(layer_add(&layer, hash_item(SCHEME_XXH64, item, 2)));
@@ -288,7 +287,7 @@ static void layer_counts_agree_with_the_naive_model(void **state) {
     for (size_t i = 0; i < COUNT(BLOCKS); i++) {
         struct layer layer, copy;
         struct sizing size = {BLOCKS[i] * 256, 8};
-        assert_int_equal(layer_init(&layer, size, LAYOUT_BLOCKED, 1000, 0.1), STATUS_OK);
+        assert_int_equal(layer_init(&layer, size, BLOCKED, 1000, 0.1), STATUS_OK);
         struct model model = model_new(BLOCKS[i]);
         uint64_t ones = 0, items = 0;
         for (int step = 0; step < 1000; step++) {
@@ -339,7 +338,6 @@ static void the_largest_filter_uses_its_first_and_last_block(void **state) {
 
 /* ---- Sizing ---- */
 
-static const struct geometry BLOCKED = {LAYOUT_BLOCKED, SCHEME_XXH64};
 static const uint64_t CAPACITIES[] = {1,       2,        10,        100,        1000,
                                       1234567, 50000000, 200000000, 1000000000, 5000000000};
 

@@ -186,10 +186,8 @@ static struct filter *golden_filter(void) {
     filter->loaded = 42;
     filter->nlayers = 2;
     struct layer *layers = filter->layers;
-    assert_int_equal(layer_init(&layers[0], (struct sizing){25, 4}, LAYOUT_CLASSIC, 3, 0.5),
-                     STATUS_OK);
-    assert_int_equal(layer_init(&layers[1], (struct sizing){300, 8}, LAYOUT_CLASSIC, 6, 0.25),
-                     STATUS_OK);
+    assert_int_equal(layer_init(&layers[0], (struct sizing){25, 4}, CLASSIC, 3, 0.5), STATUS_OK);
+    assert_int_equal(layer_init(&layers[1], (struct sizing){300, 8}, CLASSIC, 6, 0.25), STATUS_OK);
     layers[0].items = 2;
     layers[0].ones = 7;
     layers[1].items = 1;
@@ -225,6 +223,33 @@ static void the_loading_flag_is_bit_0_of_byte_14(void **state) {
     assert_int_equal(header.bytes[14], 1);
     assert_int_equal(header.bytes[40], 5);
     filter_free(filter);
+}
+
+static void the_estimated_flag_is_bit_1_of_byte_14_and_comes_back(void **state) {
+    (void)state;
+    struct filter *filter = two_layers(), *decoded = NULL;
+    filter->is_estimated = true;
+    struct header header = encode(filter);
+    assert_int_equal(header.bytes[14], 2);
+    assert_round_trip(filter);
+    assert_int_equal(decode(&header, FILTER_NO_LIMIT, &decoded), STATUS_OK);
+    assert_true(decoded->is_estimated && !decoded->is_loading);
+    filter_free(decoded);
+    filter_free(filter);
+}
+
+/* Estimates may exceed the capacity, counts may not; neither may exceed the ones. */
+static void estimated_items_may_exceed_the_capacity_but_not_the_ones(void **state) {
+    (void)state;
+    struct header header = two_layer_header();
+    set(&header, AT_LAYERS + IN_ITEMS, 8, 51); // of 50
+    assert_status(&header, STATUS_CORRUPT, "counted, over the capacity");
+    set(&header, AT_FLAGS, 2, 2);
+    assert_status(&header, STATUS_OK, "estimated, over the capacity");
+    set(&header, AT_LAYERS + IN_ITEMS, 8, UINT64_MAX);
+    assert_status(&header, STATUS_CORRUPT, "estimated, over the ones");
+    set(&header, AT_LAYERS + IN_ITEMS, 8, 1);
+    assert_status(&header, STATUS_CORRUPT, "estimated, too few for the ones");
 }
 
 static void portable_bytes_are_k_then_m(void **state) {
@@ -315,7 +340,7 @@ static void fields_of_the_filter_out_of_range_are_refused(void **state) {
         {"scheme 255", AT_SCHEME, 1, 255},
         {"layout", AT_LAYOUT, 1, LAYOUT_COUNT},
         {"layout 255", AT_LAYOUT, 1, 255},
-        {"flag 1", AT_FLAGS, 2, 2},
+        {"flag 2", AT_FLAGS, 2, 4},
         {"flag 15", AT_FLAGS, 2, 0x8000},
         {"all flags", AT_FLAGS, 2, 0xffff},
         {"expansion 32769", AT_EXPANSION, 4, 32769},
@@ -559,6 +584,8 @@ int main(void) {
         spied(a_known_filter_has_its_golden_header),
         spied(the_golden_header_is_its_known_filter),
         spied(the_loading_flag_is_bit_0_of_byte_14),
+        spied(the_estimated_flag_is_bit_1_of_byte_14_and_comes_back),
+        spied(estimated_items_may_exceed_the_capacity_but_not_the_ones),
         spied(portable_bytes_are_k_then_m),
         spied(every_flip_of_a_bit_or_a_byte_is_refused),
         spied(every_truncation_is_refused),

@@ -145,7 +145,7 @@ static void fnv1a_scheme_splits_the_mix_into_low_and_high_half(void **state) {
 static void fnv1a_layer_of_the_own_vector_has_its_published_bits(void **state) {
     (void)state;
     struct layer layer;
-    assert_int_equal(layer_init(&layer, (struct sizing){25, 4}, LAYOUT_CLASSIC, 4, 0.1), STATUS_OK);
+    assert_int_equal(layer_init(&layer, (struct sizing){25, 4}, CLASSIC, 4, 0.1), STATUS_OK);
     for (int i = 0; i < 4; i++) {
         char key[8];
         snprintf(key, sizeof key, "key%d", i);

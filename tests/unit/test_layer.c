@@ -67,7 +67,7 @@ static void assert_agree(const struct layer *layer, const struct model *model) {
 static struct layer new_layer(uint64_t nbits, uint32_t nhashes) {
     struct layer layer;
     struct sizing size = {nbits, nhashes};
-    assert_int_equal(layer_init(&layer, size, LAYOUT_CLASSIC, 100, 0.25), STATUS_OK);
+    assert_int_equal(layer_init(&layer, size, CLASSIC, 100, 0.25), STATUS_OK);
     return layer;
 }
 
@@ -217,8 +217,7 @@ static void copy_is_equal_and_independent(void **state) {
 static void fresh_layer_is_empty_and_has_what_it_was_given(void **state) {
     (void)state;
     struct layer layer;
-    assert_int_equal(layer_init(&layer, (struct sizing){1001, 5}, LAYOUT_CLASSIC, 77, 0.125),
-                     STATUS_OK);
+    assert_int_equal(layer_init(&layer, (struct sizing){1001, 5}, CLASSIC, 77, 0.125), STATUS_OK);
     assert_true(layer.nbits == 1001 && layer.nhashes == 5 && layer.capacity == 77);
     assert_true(layer.error_rate == 0.125);
     assert_true(layer.items == 0 && layer.ones == 0);
@@ -238,8 +237,7 @@ static void refused_memory_leaves_nothing_behind(void **state) {
     (void)state;
     struct layer layer = new_layer(1000, 3), copy;
     spy_fail_at(1);
-    assert_int_equal(layer_init(&copy, (struct sizing){1000, 3}, LAYOUT_CLASSIC, 1, 0.5),
-                     STATUS_NOMEM);
+    assert_int_equal(layer_init(&copy, (struct sizing){1000, 3}, CLASSIC, 1, 0.5), STATUS_NOMEM);
     spy_fail_at(1);
     assert_int_equal(layer_copy(&copy, &layer), STATUS_NOMEM);
     assert_int_equal(spy.live, 1);

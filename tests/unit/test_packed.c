@@ -85,7 +85,7 @@ static void filters_up_to_packed_max_bits_are_packed_and_not_one_bit_more(void *
         layer_clear(&filter->layers[0]);
         double rate = filter_first_rate(0.01, 2);
         assert_int_equal(
-            layer_init(&filter->layers[0], (struct sizing){nbits, 7}, LAYOUT_CLASSIC, 100, rate),
+            layer_init(&filter->layers[0], (struct sizing){nbits, 7}, CLASSIC, 100, rate),
             STATUS_OK);
         filter->loaded = layer_bytes(nbits);
         fill_to(filter, 60, 0);
@@ -99,8 +99,8 @@ static void the_largest_counts_survive(void **state) {
     struct filter *filter = filter_by_error(100, 0.01, FILTER_MAX_EXPANSION);
     struct layer *layer = &filter->layers[0];
     layer_clear(layer);
-    assert_int_equal(layer_init(layer, (struct sizing){PACKED_MAX_BITS, 255}, LAYOUT_CLASSIC,
-                                UINT16_MAX, filter_first_rate(0.01, FILTER_MAX_EXPANSION)),
+    assert_int_equal(layer_init(layer, (struct sizing){PACKED_MAX_BITS, 255}, CLASSIC, UINT16_MAX,
+                                filter_first_rate(0.01, FILTER_MAX_EXPANSION)),
                      STATUS_OK);
     memset(layer->bits, 0xff, PACKED_MAX_BITS / 8);
     layer->items = layer->ones = PACKED_MAX_BITS;

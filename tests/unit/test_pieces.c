@@ -16,9 +16,9 @@ static struct filter *source_filter(void) {
     filter->scheme = SCHEME_XXH64;
     filter->nlayers = 2;
     struct layer *layers = filter->layers;
-    assert_int_equal(layer_init(&layers[0], (struct sizing){803, 7}, LAYOUT_CLASSIC, 50, 0.005),
+    assert_int_equal(layer_init(&layers[0], (struct sizing){803, 7}, CLASSIC, 50, 0.005),
                      STATUS_OK);
-    assert_int_equal(layer_init(&layers[1], (struct sizing){2001, 8}, LAYOUT_CLASSIC, 100, 0.002),
+    assert_int_equal(layer_init(&layers[1], (struct sizing){2001, 8}, CLASSIC, 100, 0.002),
                      STATUS_OK);
     filter->is_loading = false;
     filter->loaded = filter_array_bytes(filter); // 101 + 251

@@ -411,7 +411,6 @@ static void growth_by_bits_per_key_stays_within_twice_the_rate_of_the_bits(void 
 
 /* ---- BLOCKED: the same promise ---- */
 
-static const struct geometry BLOCKED = {LAYOUT_BLOCKED, SCHEME_XXH64};
 
 static void blocked_small_filters_by_error_rate_keep_the_promise(void **state) {
     (void)state;

@@ -1,0 +1,45 @@
+/* Filters in the formats of other programs: one encoder and one decoder each, whole filters in one
+ * run of bytes. FORMAT.md, section 5, has the layouts. A decoder is bounded by the length it is
+ * given and checks every byte before there is a filter. */
+
+#ifndef BLOOMPORT_FORMATS_H
+#define BLOOMPORT_FORMATS_H
+
+#include "module/core/filter.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum format {
+    FORMAT_PORTABLE,   // k u32 | m u64 | bits
+    FORMAT_SSTABLE,    // m u64 | k u32 | bits per key u32 | bits
+    FORMAT_LEVELDB,    // bits | k u8
+    FORMAT_PARQUET,    // Thrift header | blocks
+    FORMAT_REDISBLOOM, // RedisBloom's dump header | bits of all layers
+    FORMAT_COUNT
+};
+
+/* Why a filter cannot be written in a format, and what would work; NULL if it can. */
+const char *formats_obstacle(const struct filter *filter, enum format format);
+
+/* The length of such a filter's bytes. */
+uint64_t formats_size(const struct filter *filter, enum format format);
+
+/* Writes formats_size() bytes of a filter without obstacle. */
+void formats_encode(const struct filter *filter, enum format format, uint8_t *out);
+
+/* What the bytes do not say by themselves. */
+struct formats_options {
+    uint64_t capacity;  // 0: what the bits are best for, m ln 2 / k
+    uint32_t expansion; // 0: non-scaling
+    enum scheme scheme; // of `portable` and `sstable`: XXH64 or FNV1A
+};
+
+/* The filter that the bytes are.
+ * STATUS_CORRUPT: *fault names the field that is wrong. STATUS_NOMEM: over max_bytes, or the
+ * allocator said no. */
+enum status formats_decode(enum format format, const uint8_t *bytes, size_t len,
+                           const struct formats_options *options, uint64_t max_bytes,
+                           struct filter **out, const char **fault);
+
+#endif

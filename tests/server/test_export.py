@@ -1,0 +1,245 @@
+"""BF.EXPORT: bytes equal to other implementations' (contract, section 4; FORMATS.md 1, 2, 3, 5, 8).
+
+The oracles are formats_model.py, Debian's libleveldb and two Parquet libraries where they are there.
+"""
+
+import random
+import shutil
+import struct
+import subprocess
+
+import pytest
+
+from checks import LOADING, WRONGTYPE, add_all, arity_error, ask_all, assert_refused, dump, info, layers_of, load
+from formats_model import PARQUET_TAIL, LevelDb, Parquet, Plain, RedisBloom, parquet_header
+from resp import OK, bulk
+
+ITEMS = [b"item:%d" % i for i in range(500)]
+PROBES = ITEMS + [b"absent:%d" % i for i in range(4500)]
+FORMATS = ["portable", "sstable", "leveldb", "parquet", "redisbloom"]
+
+# ---- Filters made here, as other programs would have made them ---------------------------------
+
+
+@pytest.mark.parametrize("scheme", ["XXH64", "FNV1A"])
+@pytest.mark.parametrize("words", [("0.01", "500"), ("BITSPERKEY", "10", "500"), ("1e-6", "77"), ("0.9", "1")])
+def test_portable_and_sstable_are_the_models_bytes(call, scheme, words):
+    assert call("BF.RESERVE", "k", *words, "HASH", scheme, "NONSCALING") == OK
+    (layer,) = layers_of(call, "k")
+    items = ITEMS[: layer.capacity]
+    model = Plain(layer.bits, layer.hashes, scheme)
+    for item in items:
+        if call("BF.ADD", "k", item).plain:
+            model.add(item)
+    assert call("BF.EXPORT", "k") == bulk(model.portable)
+    assert call("BF.EXPORT", "k", "FORMAT", "PORTABLE") == bulk(model.portable)
+    rounded = max(1, int(layer.bits / layer.capacity + 0.5))
+    assert call("BF.EXPORT", "k", "format", "sstable") == bulk(model.sstable(rounded))
+    assert ask_all(call, "k", PROBES) == [model.contains(item) for item in PROBES]
+
+
+@pytest.mark.parametrize("words", [("0.01", "500"), ("BITSPERKEY", "10", "500"), ("0.5", "1")])
+def test_parquet_is_the_models_bytes(call, words):
+    assert call("BF.RESERVE", "k", *words, "NONSCALING", "LAYOUT", "BLOCKED") == OK
+    (layer,) = layers_of(call, "k")
+    model = Parquet(layer.bytes)
+    for item in ITEMS[: layer.capacity]:
+        if call("BF.ADD", "k", item).plain:
+            model.add(item)
+    assert call("BF.EXPORT", "k", "FORMAT", "parquet") == bulk(model.data)
+    assert ask_all(call, "k", PROBES) == [model.contains(item) for item in PROBES]
+
+
+def test_sstable_has_at_least_one_bit_per_key(call):
+    data = struct.pack("<QII", 8, 1, 5) + b"\x01"
+    assert call("BF.IMPORT", "k", "FORMAT", "sstable", "CAPACITY", "1000", "DATA", data) == OK
+    assert call("BF.EXPORT", "k", "FORMAT", "sstable") == bulk(struct.pack("<QII", 8, 1, 1) + b"\x01")
+
+
+def test_exporting_changes_nothing_and_an_import_of_it_answers_alike(call):
+    call("BF.RESERVE", "k", "0.02", "500", "NONSCALING")
+    add_all(call, "k", ITEMS)
+    before = call("DEBUG", "DIGEST")
+    data = call("BF.EXPORT", "k").plain
+    assert call("DEBUG", "DIGEST") == before
+    assert call("BF.IMPORT", "k2", "FORMAT", "portable", "DATA", data) == OK
+    assert ask_all(call, "k2", PROBES) == ask_all(call, "k", PROBES)
+
+
+# ---- Debian's libleveldb -----------------------------------------------------------------------
+
+LEVELDB_PROGRAM = r"""
+#include <leveldb/filter_policy.h>
+#include <leveldb/slice.h>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <vector>
+// Bits per key and the number of keys as arguments; keys, then probes, as lines of hex on stdin.
+// Out: the filter as hex, then the answers.
+static std::string unhex(const std::string &text) {
+    std::string out;
+    for (size_t i = 0; i + 1 < text.size(); i += 2) out += (char)strtol(text.substr(i, 2).c_str(), 0, 16);
+    return out;
+}
+int main(int, char **argv) {
+    const leveldb::FilterPolicy *policy = leveldb::NewBloomFilterPolicy(atoi(argv[1]));
+    std::vector<std::string> lines;
+    for (int c; (c = getchar()) != EOF;) {
+        static std::string line;
+        if (c != '\n') { line += (char)c; continue; }
+        lines.push_back(unhex(line));
+        line.clear();
+    }
+    size_t nkeys = (size_t)atoi(argv[2]);
+    std::vector<leveldb::Slice> keys;
+    for (size_t i = 0; i < nkeys; i++) keys.emplace_back(lines[i]);
+    std::string filter;
+    policy->CreateFilter(keys.data(), (int)nkeys, &filter);
+    for (unsigned char c : filter) printf("%02x", c);
+    printf("\n");
+    for (const std::string &line : lines) putchar(policy->KeyMayMatch(line, filter) ? '1' : '0');
+    printf("\n");
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def libleveldb(tmp_path_factory):
+    if not shutil.which("g++"):
+        pytest.skip("no g++")
+    include = b"#include <leveldb/filter_policy.h>"
+    header = subprocess.run(["g++", "-E", "-x", "c++", "-"], input=include, capture_output=True, check=False)
+    if header.returncode:
+        pytest.skip("libleveldb-dev is not installed")
+    where = tmp_path_factory.mktemp("leveldb")
+    (where / "f.cc").write_text(LEVELDB_PROGRAM)
+    command = ["g++", "-O1", "-o", where / "f", where / "f.cc", "-lleveldb"]
+    subprocess.run(command, check=True)
+
+    def build(keys, probes, bits_per_key):
+        text = b"".join(line.hex().encode() + b"\n" for line in [*keys, *probes])
+        out = subprocess.run(
+            [where / "f", str(bits_per_key), str(len(keys))], input=text, stdout=subprocess.PIPE, check=True
+        )
+        data, answers = out.stdout.decode().split("\n")[:2]
+        return bytes.fromhex(data), [int(c) for c in answers]
+
+    return build
+
+
+@pytest.mark.parametrize("bits_per_key", [1, 5, 10, 16, 43, 50])
+@pytest.mark.parametrize("count", [0, 1, 7, 1000])
+def test_leveldb_is_what_libleveldb_writes_and_answers(call, libleveldb, bits_per_key, count):
+    source = random.Random(bits_per_key * 10000 + count)
+    keys = [source.randbytes(source.randint(0, 40)) for _ in range(count)]
+    probes = [source.randbytes(source.randint(0, 40)) for _ in range(3000)]
+    theirs, answers = libleveldb(keys, probes, bits_per_key)
+    assert theirs == LevelDb.built(keys, bits_per_key).data  # the model itself
+    assert call("BF.IMPORT", "k", "FORMAT", "leveldb", "DATA", theirs) == OK
+    assert ask_all(call, "k", keys + probes) == answers
+    assert call("BF.EXPORT", "k", "FORMAT", "leveldb") == bulk(theirs)
+    empty = bytes(len(theirs) - 1) + theirs[-1:]
+    assert call("BF.IMPORT", "k2", "FORMAT", "leveldb", "CAPACITY", "5000", "DATA", empty) == OK
+    add_all(call, "k2", keys)
+    assert call("BF.EXPORT", "k2", "FORMAT", "leveldb") == bulk(theirs)
+
+
+# ---- Parquet libraries -------------------------------------------------------------------------
+
+
+def test_parquet_is_what_pyarrow_writes_and_what_duckdb_reads(call, tmp_path):
+    pa = pytest.importorskip("pyarrow", reason="pip install pyarrow")
+    pq = pytest.importorskip("pyarrow.parquet")
+    file = tmp_path / "f.parquet"
+    table = pa.table({"c": pa.array([item.decode() for item in ITEMS], pa.string())})
+    try:
+        pq.write_table(table, file, bloom_filter_options={"c": {"ndv": 500, "fpp": 0.05}})
+    except TypeError:
+        pytest.skip("this pyarrow writes no Bloom filters")
+    whole = file.read_bytes()
+    tail = whole.index(PARQUET_TAIL)
+    at = whole.rindex(b"\x15", tail - 6, tail)
+    nbytes = next(n for n in (32 << i for i in range(20)) if parquet_header(n) == whole[at : tail + len(PARQUET_TAIL)])
+    theirs = whole[at : tail + len(PARQUET_TAIL) + nbytes]
+    assert call("BF.IMPORT", "k", "FORMAT", "parquet", "DATA", theirs) == OK
+    assert ask_all(call, "k", ITEMS) == [1] * len(ITEMS)
+    empty = parquet_header(nbytes) + bytes(nbytes)
+    assert call("BF.IMPORT", "k2", "FORMAT", "parquet", "CAPACITY", "5000", "DATA", empty) == OK
+    add_all(call, "k2", ITEMS)
+    assert call("BF.EXPORT", "k2", "FORMAT", "parquet") == bulk(theirs)
+
+    duckdb = pytest.importorskip("duckdb", reason="pip install duckdb")
+    query = "select bloom_filter_excludes from parquet_bloom_probe('%s', 'c', '%s')"
+    for item, found in zip(PROBES[400:800], ask_all(call, "k2", PROBES[400:800])):
+        ((excluded,),) = duckdb.sql(query % (file, item.decode())).fetchall()
+        assert excluded == (not found), item
+
+
+# ---- What a format cannot carry ----------------------------------------------------------------
+
+OTHER = {
+    "xxh64": {"portable", "sstable"},
+    "fnv1a": {"portable", "sstable"},
+    "blocked": {"parquet"},
+    "leveldb": {"leveldb"},
+    "redisbloom": {"redisbloom"},
+}
+
+
+def make(call, kind):
+    if kind in ("xxh64", "fnv1a"):
+        assert call("BF.RESERVE", "k", "0.01", "10", "HASH", kind) == OK
+    elif kind == "blocked":
+        assert call("BF.RESERVE", "k", "0.01", "10", "LAYOUT", "BLOCKED") == OK
+    elif kind == "leveldb":
+        assert call("BF.IMPORT", "k", "FORMAT", "leveldb", "EXPANSION", "2", "DATA", LevelDb(64, 6).data) == OK
+    else:
+        assert call("BF.IMPORT", "k", "FORMAT", "redisbloom", "DATA", RedisBloom(0.01, 10).data) == OK
+
+
+@pytest.mark.parametrize("kind", OTHER)
+@pytest.mark.parametrize("name", FORMATS)
+def test_a_scheme_or_layout_that_the_format_cannot_carry_is_named(call, kind, name):
+    make(call, kind)
+    reply = call("BF.EXPORT", "k", "FORMAT", name)
+    if name in OTHER[kind]:
+        assert not reply.is_error
+    else:
+        assert reply.value.startswith("ERR cannot export: ")
+        assert "hash" in reply.value or "layout" in reply.value
+
+
+@pytest.mark.parametrize("kind", ["xxh64", "fnv1a", "blocked", "leveldb"])
+@pytest.mark.parametrize("name", FORMATS[:4])
+def test_several_layers_are_refused_and_scandump_is_named(call, kind, name):
+    make(call, kind)
+    add_all(call, "k", ITEMS)
+    assert info(call, "k")["Number of filters"] > 1
+    reply = call("BF.EXPORT", "k", "FORMAT", name)
+    assert reply.value.startswith("ERR cannot export: ") and "layer" in reply.value
+    assert "BF.SCANDUMP" in reply.value
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_a_missing_key_is_not_found(call, name):
+    assert_refused(call, "ERR not found", "BF.EXPORT", "k", "FORMAT", name)
+
+
+def test_another_type_is_a_wrongtype_error(call):
+    call("SET", "k", "v")
+    assert_refused(call, WRONGTYPE, "BF.EXPORT", "k")
+
+
+def test_a_half_loaded_filter_is_not_exported(call):
+    call("BF.RESERVE", "other", "0.01", "1000")
+    load(call, "k", dump(call, "other")[:1])
+    assert_refused(call, LOADING, "BF.EXPORT", "k")
+
+
+def test_words(call):
+    call("BF.ADD", "k", "a")
+    assert_refused(call, "ERR bad format", "BF.EXPORT", "k", "FORMAT", "x")
+    assert_refused(call, "ERR Unknown argument received", "BF.EXPORT", "k", "FORM", "portable")
+    for words in (("FORMAT",), ("FORMAT", "portable", "x")):
+        assert_refused(call, arity_error("BF.EXPORT"), "BF.EXPORT", "k", *words)
