@@ -28,6 +28,7 @@ BASE_CFLAGS = -std=c11 -I. -fPIC -fvisibility=hidden -MMD -MP \
 
 ifeq ($(FLAVOUR),asan)
 SO = $(OBJ)/bloomport.so
+TOOL = $(OBJ)/bloomport
 SANITIZE = -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
 # The stock server knows nothing of the sanitizer, so its runtime must be in the process before the
 # module is loaded: the tests put BLOOMPORT_PRELOAD into LD_PRELOAD of the servers they start. There
@@ -39,12 +40,14 @@ TEST_ENV = BLOOMPORT_PRELOAD='$(shell $(CC) -print-file-name=libasan.so)' \
            UBSAN_OPTIONS=print_stacktrace=1
 else
 SO = build/bloomport.so
+TOOL = build/bloomport
 SANITIZE =
 TEST_ENV =
 endif
 
 # Sources by wildcard, so that no file can be forgotten.
 PURE_OBJ  = $(patsubst %.c,$(OBJ)/%.o,$(wildcard module/core/*.c rdb/*.c))
+TOOL_OBJ  = $(patsubst %.c,$(OBJ)/%.o,$(wildcard rdb/tool/*.c))
 GLUE_OBJ  = $(patsubst %.c,$(OBJ)/%.o,$(wildcard module/*.c))
 UNIT      = $(patsubst %.c,$(OBJ)/%,$(wildcard tests/unit/test_*.c))
 STUDY     = $(patsubst %.c,$(OBJ)/%,$(wildcard tests/bench/study_*.c))
@@ -56,15 +59,15 @@ FLOOR_OBJ = $(OBJ)/tests/bench/floor.o
 DEPS = $(if $(filter test% asan study bench%,$(MAKECMDGOALS)),deps,$(if $(filter run,$(MAKECMDGOALS)),deps-run))
 RUN_DEPS = CC='$(CC)' PYTHON='$(PYTHON)' REDIS_SERVER='$(REDIS_SERVER)' \
            REDISMODULE_DIR='$(REDISMODULE_DIR)' sh tests/tools/deps.sh
-RUN_TESTS = $(TEST_ENV) BLOOMPORT_SO='$(abspath $(SO))' REDIS_SERVER='$(REDIS_SERVER)' \
+RUN_TESTS = $(TEST_ENV) BLOOMPORT_SO='$(abspath $(SO))' BLOOMPORT_TOOL='$(abspath $(TOOL))' REDIS_SERVER='$(REDIS_SERVER)' \
             $(PYTHON) tests/tools/run_tests.py --out $(OBJ)
 
-.PHONY: all run deps deps-run test test-unit test-server test-large asan study bench bench-plot bench-core \
+.PHONY: all run deps deps-run test test-unit test-server test-tool test-large test-interop asan study bench bench-plot bench-core \
         check-layers format clean help
 .DELETE_ON_ERROR:
 .SECONDARY:
 
-all: $(SO) ## build build/bloomport.so (the default)
+all: $(SO) $(TOOL) ## build build/bloomport.so and the tool build/bloomport (the default)
 
 run: $(SO) | deps-run ## install what is missing, build, start a server with the module: PORT= ARGS=
 	@mkdir -p build/run
@@ -81,8 +84,8 @@ deps: ## install what building and testing need (Debian), get redismodule.h; say
 deps-run:
 	@$(RUN_DEPS) run
 
-test: $(SO) $(UNIT) | deps ## install what is missing, run every quick test; ends in "N passed, N failed"
-	@$(RUN_TESTS) --unit $(UNIT) --server tests/server
+test: $(SO) $(TOOL) $(UNIT) | deps ## install what is missing, run every quick test; ends in "N passed, N failed"
+	@$(RUN_TESTS) --unit $(UNIT) --server tests/server tests/tool
 
 test-unit: $(UNIT) | deps ## the pure code, no server needed: T=test_sizing for one program
 	@$(RUN_TESTS) --unit $(if $(T),$(filter %/$(T),$(UNIT)),$(UNIT))
@@ -90,9 +93,16 @@ test-unit: $(UNIT) | deps ## the pure code, no server needed: T=test_sizing for 
 test-server: $(SO) | deps ## the module in a real server: T=test_insert for one file
 	@$(RUN_TESTS) --server tests/server$(if $(T),/$(T).py)
 
+test-tool: $(SO) $(TOOL) | deps ## the command-line tool, with a real server for push and pull
+	@$(RUN_TESTS) --server tests/tool
+
 test-large: $(SO) $(LARGE) | deps ## slow tests and those that need gigabytes: T=large_rate for one
 	@set -e; for program in $(if $(T),$(filter %/$(T),$(LARGE)),$(LARGE)); do $$program; done
 	@$(if $(filter %/$(T),$(LARGE)),:,$(RUN_TESTS) --server tests/large$(if $(T),/$(T).py))
+
+test-interop: $(SO) | deps ## other languages read and write our filters: T=go for one; skips what is missing
+	@$(TEST_ENV) BLOOMPORT_SO='$(abspath $(SO))' REDIS_SERVER='$(REDIS_SERVER)' \
+	    $(PYTHON) tests/interop/run.py $(T)
 
 # gcc: its sanitizer runtime is a shared library that can be preloaded as it stands.
 asan: ## `make test` under AddressSanitizer and UBSan; any report is a failure
@@ -126,7 +136,7 @@ endif
 # Two compile rules. PURE code is compiled without redismodule.h on the include path; so are the
 # programs that test it.
 PURE_PROGRAM_OBJ = $(addsuffix .o,$(UNIT) $(LARGE) $(STUDY) $(BENCH))
-$(PURE_OBJ) $(PURE_PROGRAM_OBJ): $(OBJ)/%.o: %.c Makefile | $(DEPS) check-layers
+$(PURE_OBJ) $(TOOL_OBJ) $(PURE_PROGRAM_OBJ): $(OBJ)/%.o: %.c Makefile | $(DEPS) check-layers
 	@mkdir -p $(@D)
 	$(CC) $(BASE_CFLAGS) $(CFLAGS) $(SANITIZE) -c -o $@ $<
 
@@ -134,6 +144,9 @@ $(PURE_OBJ) $(PURE_PROGRAM_OBJ): $(OBJ)/%.o: %.c Makefile | $(DEPS) check-layers
 $(GLUE_OBJ) $(FLOOR_OBJ): $(OBJ)/%.o: %.c Makefile | $(REDISMODULE_DIR)/redismodule.h
 	@mkdir -p $(@D)
 	$(CC) $(BASE_CFLAGS) -isystem $(REDISMODULE_DIR) $(CFLAGS) $(SANITIZE) -c -o $@ $<
+
+$(TOOL): $(TOOL_OBJ) $(PURE_OBJ)
+	$(CC) $(SANITIZE) $(LDFLAGS) -pthread -o $@ $^ -lhiredis -lm
 
 $(UNIT): $(OBJ)/%: $(OBJ)/%.o $(PURE_OBJ)
 	$(CC) $(SANITIZE) $(LDFLAGS) -o $@ $^ -lcmocka -lm
@@ -155,18 +168,18 @@ GLUE_HEADER = .*redismodule\.h|.*\.\./|module/[^/]*$$
 check-layers:
 	@! grep -nE '$(INCLUDE)($(GLUE_HEADER)|rdb/)' $(wildcard module/core/*.[ch]) /dev/null || \
 	    { echo "module/core may include only module/core and the C library" >&2; exit 1; }
-	@! grep -nE '$(INCLUDE)($(GLUE_HEADER))' $(wildcard rdb/*.[ch]) /dev/null || \
+	@! grep -nE '$(INCLUDE)($(GLUE_HEADER))' $(wildcard rdb/*.[ch] rdb/tool/*.[ch]) /dev/null || \
 	    { echo "rdb may include only rdb, module/core and the C library" >&2; exit 1; }
 	@! grep -nE '\b(malloc|calloc|realloc)\(' $(filter-out module/core/mem.c,$(wildcard module/core/*.[ch] rdb/*.[ch])) || \
 	    { echo "pure code allocates through module/core/mem.h" >&2; exit 1; }
 
 format: ## clang-format all C files
-	$(CLANG_FORMAT) -i $(wildcard module/*.[ch] module/core/*.[ch] rdb/*.[ch] tests/*/*.[ch])
+	$(CLANG_FORMAT) -i $(wildcard module/*.[ch] module/core/*.[ch] rdb/*.[ch] rdb/tool/*.[ch] tests/*/*.[ch])
 
 clean: ## remove what was built; keeps the fetched header and the data of `make run`
-	rm -rf build/release build/asan build/bloomport.so
+	rm -rf build/release build/asan build/bloomport.so build/bloomport
 
 help: ## this list
 	@sed -nE 's/^([a-z-]+):.*## (.*)/\1|\2/p' Makefile | awk -F'|' '{printf "  make %-12s %s\n", $$1, $$2}'
 
--include $(PURE_OBJ:.o=.d) $(GLUE_OBJ:.o=.d) $(FLOOR_OBJ:.o=.d) $(PURE_PROGRAM_OBJ:.o=.d)
+-include $(PURE_OBJ:.o=.d) $(GLUE_OBJ:.o=.d) $(FLOOR_OBJ:.o=.d) $(TOOL_OBJ:.o=.d) $(PURE_PROGRAM_OBJ:.o=.d)

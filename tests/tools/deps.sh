@@ -23,6 +23,7 @@ missing_packages() {
     have_header xxhash.h || echo libxxhash-dev
     have_command "$REDIS_SERVER" || echo redis-server
     [ "$1" = test ] || return 0
+    have_header hiredis/hiredis.h || echo libhiredis-dev
     have_header cmocka.h || echo libcmocka-dev
     have_module pytest || echo python3-pytest
     have_module redis || echo python3-redis

@@ -1,0 +1,72 @@
+/* bloomport check: items in, those that the filter may contain out; or, with --absent, those that
+ * it surely does not. Memory: the filter and one buffer, however much comes in. */
+
+#include "rdb/tool/items.h"
+#include "rdb/tool/options.h"
+#include "rdb/tool/progress.h"
+#include "rdb/tool/tool.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* Fewer, larger writes than stdio's own choice. */
+#define OUTPUT_BYTES ((size_t)256 * 1024)
+
+static void print_item(const struct item *item, char separator) {
+    fwrite(item->line, 1, item->line_len, stdout);
+    putchar(separator);
+}
+
+/* Which of the batch are selected: how many, printed unless only counted. */
+static uint64_t check_batch(const struct filter *filter, const struct item *batch, size_t n,
+                            const struct options *options) {
+    struct hash hashes[ITEMS_BATCH];
+    bool contained[ITEMS_BATCH];
+    for (size_t i = 0; i < n; i++) hashes[i] = filter_hash(filter, batch[i].bytes, batch[i].len);
+    filter_contains_many(filter, hashes, n, contained);
+    uint64_t selected = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (contained[i] == options->absent) continue;
+        selected++;
+        if (!options->count) print_item(&batch[i], options->nul ? '\0' : '\n');
+    }
+    return selected;
+}
+
+static uint64_t check_all(const struct filter *filter, struct items *items,
+                          const struct options *options, uint64_t bytes) {
+    struct item batch[ITEMS_BATCH];
+    struct progress progress;
+    uint64_t selected = 0;
+    progress_begin(&progress, "checking", bytes);
+    for (size_t n; (n = items_next(items, batch)) > 0;) {
+        selected += check_batch(filter, batch, n, options);
+        // Who feeds us line by line gets answers line by line.
+        if (!options->count && items_are_drained(items)) fflush(stdout);
+        if (ferror(stdout)) tool_die("cannot write to standard output");
+        progress_show(&progress, items->bytes_read);
+    }
+    progress_end(&progress);
+    return selected;
+}
+
+int check_run(const struct options *options) {
+    options_need_operands(options, 1, 1 << 30, "the filter's file");
+    char **paths = options->operands + 1;
+    int npaths = options->noperands - 1;
+    if (npaths == 0 && strcmp(options->operands[0], "-") == 0) {
+        tool_die("filter and items cannot both come from standard input");
+    }
+    static char buffer[OUTPUT_BYTES];
+    setvbuf(stdout, buffer, _IOFBF, sizeof(buffer));
+    struct filter *filter = file_load(options->operands[0], options, NULL);
+    struct items items;
+    uint64_t bytes = 0;
+    bool are_files = items_are_files(paths, npaths, &bytes);
+    items_open(&items, paths, npaths, options->nul, options->hex);
+    uint64_t selected = check_all(filter, &items, options, are_files ? bytes : 0);
+    items_close(&items);
+    filter_free(filter);
+    if (options->count) printf("%llu\n", (unsigned long long)selected);
+    return selected ? TOOL_FOUND : TOOL_NONE;
+}

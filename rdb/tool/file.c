@@ -1,0 +1,212 @@
+/* A filter <-> a file. See file.h. */
+
+#define _GNU_SOURCE // mmap
+#include "rdb/tool/file.h"
+
+#include "module/core/mem.h"
+#include "rdb/bytes.h"
+#include "rdb/codec.h"
+#include "rdb/tool/options.h"
+#include "rdb/tool/output.h"
+#include "rdb/tool/progress.h"
+#include "rdb/tool/tool.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define MAGIC "BLOOMPRT"
+#define DUMP_LAYERS_AT 20 // where a dump says how many layers it has
+#define FIRST_READ ((size_t)64 * 1024)
+
+static const char *const names[] = {"portable", "sstable",    "leveldb",
+                                    "parquet",  "redisbloom", "dump"};
+
+enum file_format file_format_of(const char *name) {
+    for (int i = 0; i < FILE_UNKNOWN; i++) {
+        if (strcmp(name, names[i]) == 0) return (enum file_format)i;
+    }
+    return FILE_UNKNOWN;
+}
+
+const char *file_format_name(enum file_format format) {
+    return names[format];
+}
+
+/* ---- Bytes in ----------------------------------------------------------------------------- */
+
+struct bytes {
+    uint8_t *at;
+    size_t len;
+    bool is_mapped;
+};
+
+/* What cannot be mapped, as a pipe, is read into memory. */
+static struct bytes read_all(int fd, const char *path) {
+    size_t size = FIRST_READ;
+    struct bytes bytes = {tool_alloc(size), 0, false};
+    for (;;) {
+        if (bytes.len == size) {
+            uint8_t *larger = tool_alloc(size * 2);
+            memcpy(larger, bytes.at, bytes.len);
+            mem_free(bytes.at);
+            bytes.at = larger;
+            size *= 2;
+        }
+        ssize_t n = read(fd, bytes.at + bytes.len, size - bytes.len);
+        if (n < 0 && errno == EINTR) continue;
+        if (n < 0) tool_die("%s: %s", path, strerror(errno));
+        if (n == 0) return bytes;
+        bytes.len += (size_t)n;
+    }
+}
+
+static struct bytes get_bytes(const char *path) {
+    bool is_stdin = strcmp(path, "-") == 0;
+    int fd = is_stdin ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
+    struct stat stat;
+    if (fd < 0 || fstat(fd, &stat) != 0) tool_die("%s: %s", path, strerror(errno));
+    struct bytes bytes = {NULL, 0, false};
+    if (!is_stdin && S_ISREG(stat.st_mode) && stat.st_size > 0) {
+        bytes.len = (size_t)stat.st_size;
+        bytes.at = mmap(NULL, bytes.len, PROT_READ, MAP_PRIVATE, fd, 0);
+        bytes.is_mapped = bytes.at != MAP_FAILED;
+    }
+    if (!bytes.is_mapped) bytes = read_all(fd, path);
+    if (!is_stdin) close(fd);
+    return bytes;
+}
+
+static void release(struct bytes *bytes) {
+    if (bytes->is_mapped) {
+        munmap(bytes->at, bytes->len);
+    } else {
+        mem_free(bytes->at);
+    }
+}
+
+/* ---- Decoding ----------------------------------------------------------------------------- */
+
+/* No other format can begin like a dump: k would be over 255, m over 2^60. Parquet begins with
+ * 0x15 and then a byte that is not 0, where a portable k of 21 has one. The rest look alike. */
+static enum file_format recognise(const struct bytes *bytes) {
+    if (bytes->len >= strlen(MAGIC) && memcmp(bytes->at, MAGIC, strlen(MAGIC)) == 0) {
+        return FILE_DUMP;
+    }
+    if (bytes->len >= 2 && bytes->at[0] == 0x15 && bytes->at[1] != 0) {
+        return (enum file_format)FORMAT_PARQUET;
+    }
+    return FILE_PORTABLE;
+}
+
+/* The header's length follows from its number of layers; its decoder checks both again. */
+static size_t dump_header_size(const struct bytes *bytes) {
+    struct reader r = {bytes->at, bytes->len, false};
+    take_uint(&r, 8);
+    for (int i = 8; i < DUMP_LAYERS_AT; i += 4) take_u32(&r);
+    struct filter shape = {.nlayers = take_u32(&r)};
+    size_t size = codec_header_size(&shape);
+    return r.bad || size > bytes->len ? 0 : size;
+}
+
+static enum status decode_dump(const struct bytes *bytes, struct filter **out, const char **fault) {
+    *fault = "header";
+    size_t at = dump_header_size(bytes);
+    if (at == 0) return STATUS_CORRUPT;
+    struct filter *filter;
+    // The bits are in the file: a header that speaks of more cannot make us allocate it.
+    uint64_t most = bytes->len + filter_structure_bytes(at);
+    enum status st = codec_decode_header(bytes->at, at, most, &filter);
+    if (st == STATUS_NOMEM) *fault = "length is not that of the layers' bits";
+    if (st != STATUS_OK) return st == STATUS_NOMEM ? STATUS_CORRUPT : st;
+    *fault = "header is that of a filter half loaded";
+    if (filter->is_loading) goto fail;
+    *fault = "length is not that of the layers' bits";
+    if (filter_array_bytes(filter) != bytes->len - at) goto fail;
+    for (uint32_t i = 0; i < filter->nlayers; i++) {
+        size_t size = (size_t)layer_bytes(filter->layers[i].nbits);
+        memcpy(filter->layers[i].bits, bytes->at + at, size);
+        at += size;
+    }
+    *fault = "bits are not those the header speaks of";
+    if (!codec_bits_are_sound(filter)) goto fail;
+    *out = filter;
+    return STATUS_OK;
+fail:
+    filter_free(filter);
+    return STATUS_CORRUPT;
+}
+
+struct filter *file_load(const char *path, const struct options *options,
+                         enum file_format *format) {
+    struct bytes bytes = get_bytes(path);
+    enum file_format found = options->from == FILE_UNKNOWN ? recognise(&bytes) : options->from;
+    struct formats_options how = {options->capacity, 0, options->scheme};
+    struct filter *filter = NULL;
+    const char *fault = NULL;
+    enum status st = found == FILE_DUMP ? decode_dump(&bytes, &filter, &fault)
+                                        : formats_decode((enum format)found, bytes.at, bytes.len,
+                                                         &how, FILTER_NO_LIMIT, &filter, &fault);
+    if (st == STATUS_NOMEM) tool_die("%s: no memory for it", path);
+    if (st != STATUS_OK) tool_die("%s: bad %s data: %s", path, names[found], fault);
+    release(&bytes);
+    if (format) *format = found;
+    return filter;
+}
+
+/* ---- Writing ------------------------------------------------------------------------------ */
+
+enum file_format file_default_format(const struct filter *filter) {
+    if (!formats_obstacle(filter, FORMAT_PORTABLE)) return FILE_PORTABLE;
+    if (!formats_obstacle(filter, FORMAT_PARQUET)) return (enum file_format)FORMAT_PARQUET;
+    return FILE_DUMP;
+}
+
+void file_check_format(const struct filter *filter, enum file_format format) {
+    if (format == FILE_DUMP) return;
+    const char *obstacle = formats_obstacle(filter, (enum format)format);
+    if (obstacle) {
+        tool_die("cannot write %s: %s (the format dump holds any filter)", names[format], obstacle);
+    }
+}
+
+/* The formats that are a header and the arrays as they are in memory need no second copy. */
+static void write_in_pieces(const struct filter *filter, const uint8_t *header, size_t len) {
+    output_write(header, len);
+    struct progress progress;
+    progress_begin(&progress, "writing", filter_array_bytes(filter));
+    const uint8_t *piece;
+    size_t n;
+    for (uint64_t at = 0; (n = codec_piece_at(filter, at, CODEC_PIECE_BYTES, &piece)) > 0;) {
+        output_write(piece, n);
+        at += n;
+        progress_show(&progress, at);
+    }
+    progress_end(&progress);
+}
+
+void file_save(const struct filter *filter, enum file_format format, const char *path) {
+    file_check_format(filter, format);
+    output_open(path);
+    if (format == FILE_PORTABLE) {
+        uint8_t header[CODEC_PORTABLE_BYTES];
+        codec_encode_portable(&filter->layers[0], header);
+        write_in_pieces(filter, header, sizeof(header));
+    } else if (format == FILE_DUMP) {
+        size_t len = codec_header_size(filter);
+        uint8_t *header = tool_alloc(len);
+        codec_encode_header(filter, header);
+        write_in_pieces(filter, header, len);
+        mem_free(header);
+    } else {
+        size_t len = (size_t)formats_size(filter, (enum format)format);
+        uint8_t *bytes = tool_alloc(len);
+        formats_encode(filter, (enum format)format, bytes);
+        output_write(bytes, len);
+        mem_free(bytes);
+    }
+    output_commit();
+}

@@ -1,0 +1,35 @@
+/* A filter <-> a file, in any of the formats of rdb/formats.h and in one more:
+ *
+ *   dump   the header of FORMAT.md, section 2, then the bits of all layers, oldest first. Holds
+ *          every filter there is, with its counts and its promise.
+ *
+ * Files are not trusted: all bytes pass through the decoders of rdb. */
+
+#ifndef BLOOMPORT_TOOL_FILE_H
+#define BLOOMPORT_TOOL_FILE_H
+
+#include "rdb/formats.h"
+
+/* An enum format, or one of these. */
+enum file_format { FILE_PORTABLE = FORMAT_PORTABLE, FILE_DUMP = FORMAT_COUNT, FILE_UNKNOWN };
+
+struct options;
+
+/* FILE_UNKNOWN if there is no such format. */
+enum file_format file_format_of(const char *name);
+const char *file_format_name(enum file_format format);
+
+/* The filter in a file ("-": standard input), as --from, --hash and --capacity say. *format: what
+ * it was, if not NULL. Whatever is wrong ends the program. */
+struct filter *file_load(const char *path, const struct options *options, enum file_format *format);
+
+/* The format for a filter when none is asked for: portable, parquet if BLOCKED, else dump. */
+enum file_format file_default_format(const struct filter *filter);
+
+/* Ends the program if the filter cannot be written so. */
+void file_check_format(const struct filter *filter, enum file_format format);
+
+/* Writes it to --output, in this format. */
+void file_save(const struct filter *filter, enum file_format format, const char *path);
+
+#endif

@@ -1,0 +1,229 @@
+/* Items from files and pipes. See items.h. */
+
+#define _GNU_SOURCE // pread, posix_fadvise
+#include "rdb/tool/items.h"
+
+#include "module/core/mem.h"
+#include "rdb/tool/tool.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* Small enough to stay in the second-level cache between the read and the parsing of it. */
+#define BUFFER_BYTES ((size_t)256 * 1024)
+
+static char *standard_input[] = {"-"};
+
+static bool is_standard_input(const char *path) {
+    return strcmp(path, "-") == 0;
+}
+
+static int open_input(const char *path) {
+    int fd = is_standard_input(path) ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) tool_die("%s: %s", path, strerror(errno));
+    return fd;
+}
+
+static void close_input(int fd) {
+    if (fd > STDIN_FILENO) close(fd);
+}
+
+/* ---- The buffer --------------------------------------------------------------------------- */
+
+void items_open(struct items *items, char **paths, int npaths, bool nul, bool hex) {
+    *items = (struct items){.paths = npaths ? paths : standard_input,
+                            .npaths = npaths ? npaths : 1,
+                            .fd = -1,
+                            .separator = nul ? '\0' : '\n',
+                            .is_hex = hex,
+                            .is_over = true,
+                            .size = BUFFER_BYTES};
+    items->buffer = tool_alloc(items->size);
+    if (hex) items->decoded = tool_alloc(items->size);
+}
+
+void items_close(struct items *items) {
+    close_input(items->fd);
+    mem_free(items->buffer);
+    mem_free(items->decoded);
+    items->buffer = items->decoded = NULL;
+    items->fd = -1;
+}
+
+static void grow_buffer(struct items *items) {
+    if (items->size > SIZE_MAX / 4) tool_die("%s: an item is too long", items->name);
+    uint8_t *larger = tool_alloc(items->size * 2);
+    memcpy(larger, items->buffer, items->end);
+    mem_free(items->buffer);
+    items->buffer = larger;
+    items->size *= 2;
+    if (!items->is_hex) return;
+    mem_free(items->decoded); // nothing decoded outlives a batch
+    items->decoded = tool_alloc(items->size);
+}
+
+/* Reads once, behind what is left of the last read. */
+static void fill(struct items *items) {
+    size_t left = items->end - items->start;
+    memmove(items->buffer, items->buffer + items->start, left);
+    items->start = 0;
+    items->end = left;
+    if (left == items->size) grow_buffer(items);
+    ssize_t n;
+    do {
+        n = read(items->fd, items->buffer + left, items->size - left);
+    } while (n < 0 && errno == EINTR);
+    if (n < 0) tool_die("%s: %s", items->name, strerror(errno));
+    items->end += (size_t)n;
+    items->bytes_read += (uint64_t)n;
+    items->is_over = n == 0;
+}
+
+static bool open_next(struct items *items) {
+    close_input(items->fd);
+    items->fd = -1;
+    if (items->npaths == 0) return false;
+    items->name = *items->paths;
+    items->fd = open_input(items->name);
+    items->paths++;
+    items->npaths--;
+    items->line = 0;
+    items->is_over = false;
+    return true;
+}
+
+/* ---- Parsing ------------------------------------------------------------------------------ */
+
+static int hex_digit(uint8_t c) {
+    if (c >= '0' && c <= '9') return c - '0';
+    c |= 0x20;
+    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+/* Digits are decoded to where they stand, in the other buffer: half as long, so it has room. */
+static void decode_hex(struct items *items, struct item *item) {
+    uint8_t *out = items->decoded + (item->line - items->buffer);
+    item->bytes = out;
+    item->len = item->line_len / 2;
+    bool is_bad = item->line_len % 2 != 0;
+    for (size_t i = 0; i < item->len && !is_bad; i++) {
+        int high = hex_digit(item->line[2 * i]), low = hex_digit(item->line[2 * i + 1]);
+        is_bad = high < 0 || low < 0;
+        out[i] = (uint8_t)(high * 16 + low);
+    }
+    if (is_bad) {
+        tool_die("%s: item %llu is not pairs of hexadecimal digits", items->name,
+                 (unsigned long long)items->line);
+    }
+}
+
+static void take_item(struct items *items, size_t len, struct item *item) {
+    item->bytes = item->line = items->buffer + items->start;
+    item->len = item->line_len = len;
+    items->line++;
+    if (items->is_hex) decode_hex(items, item);
+}
+
+/* The whole items of the buffer, and at the end of an input what has no separator behind it. */
+static size_t parse(struct items *items, struct item *batch) {
+    size_t n = 0;
+    while (n < ITEMS_BATCH && items->start < items->end) {
+        size_t left = items->end - items->start;
+        const uint8_t *from = items->buffer + items->start;
+        const uint8_t *stop = memchr(from, items->separator, left);
+        if (!stop && !items->is_over) break;
+        size_t len = stop ? (size_t)(stop - from) : left;
+        take_item(items, len, &batch[n++]);
+        items->start += len + (stop != NULL);
+    }
+    return n;
+}
+
+size_t items_next(struct items *items, struct item *batch) {
+    for (;;) {
+        size_t n = parse(items, batch);
+        if (n > 0) return n;
+        if (!items->is_over) {
+            fill(items);
+        } else if (!open_next(items)) {
+            return 0;
+        }
+    }
+}
+
+bool items_are_drained(const struct items *items) {
+    return items->start == items->end ||
+           !memchr(items->buffer + items->start, items->separator, items->end - items->start);
+}
+
+/* ---- Counting ----------------------------------------------------------------------------- */
+
+/* Where a regular file is read from, and its size; false if it is not one. */
+static bool is_regular(int fd, off_t *from, uint64_t *bytes) {
+    struct stat stat;
+    if (fstat(fd, &stat) != 0 || !S_ISREG(stat.st_mode)) return false;
+    *from = lseek(fd, 0, SEEK_CUR);
+    if (*from < 0) return false;
+    *bytes = stat.st_size > *from ? (uint64_t)(stat.st_size - *from) : 0;
+    return true;
+}
+
+bool items_are_files(char **paths, int npaths, uint64_t *bytes) {
+    if (npaths == 0) return items_are_files(standard_input, 1, bytes);
+    *bytes = 0;
+    bool had_standard_input = false;
+    for (int i = 0; i < npaths; i++) {
+        // A second pass over standard input begins where the first did, but only for one of them.
+        if (is_standard_input(paths[i]) && had_standard_input) return false;
+        had_standard_input |= is_standard_input(paths[i]);
+        int fd = open_input(paths[i]);
+        off_t from;
+        uint64_t size;
+        bool is_file = is_regular(fd, &from, &size);
+        close_input(fd);
+        if (!is_file) return false;
+        *bytes += size;
+    }
+    return true;
+}
+
+/* Separators among n bytes. The inner loop has a fixed length and byte-wide sums, so that the
+ * compiler makes SIMD of it; 128 is under the 255 that a byte can count to. */
+static uint64_t count_separators(const uint8_t *bytes, size_t n, uint8_t separator) {
+    uint64_t count = 0;
+    size_t i = 0;
+    for (; n - i >= 128; i += 128) {
+        uint8_t sum = 0;
+        for (size_t j = 0; j < 128; j++) sum = (uint8_t)(sum + (bytes[i + j] == separator));
+        count += sum;
+    }
+    for (; i < n; i++) count += bytes[i] == separator;
+    return count;
+}
+
+static uint64_t count_in(const char *path, uint8_t separator, uint8_t *buffer) {
+    int fd = open_input(path);
+    off_t at;
+    uint64_t size, count = 0;
+    if (!is_regular(fd, &at, &size)) tool_die("%s: changed while it was read", path);
+    uint8_t last = separator;
+    for (ssize_t n; (n = pread(fd, buffer, BUFFER_BYTES, at)) != 0; at += n) {
+        if (n < 0) tool_die("%s: %s", path, strerror(errno));
+        count += count_separators(buffer, (size_t)n, separator);
+        last = buffer[n - 1];
+    }
+    close_input(fd);
+    return count + (last != separator);
+}
+
+uint64_t items_count(char **paths, int npaths, bool nul) {
+    if (npaths == 0) return items_count(standard_input, 1, nul);
+    uint8_t *buffer = tool_alloc(BUFFER_BYTES);
+    uint64_t count = 0;
+    for (int i = 0; i < npaths; i++) count += count_in(paths[i], nul ? '\0' : '\n', buffer);
+    mem_free(buffer);
+    return count;
+}

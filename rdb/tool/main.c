@@ -1,0 +1,86 @@
+/* bloomport: Bloom filters without a server. See tool.h for the parts, bloomport.1 for the use. */
+
+#include "module/core/mem.h"
+#include "rdb/tool/options.h"
+#include "rdb/tool/output.h"
+#include "rdb/tool/tool.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+static const struct command commands[] = {
+    {"build", "[file ...]", "a filter of the items of files, or of standard input", "0xebnlHFo",
+     build_run},
+    {"check", "filter [file ...]", "the items that the filter may contain", "0xvcfH", check_run},
+    {"info", "filter", "sizes, fill, estimated items, current error rate", "jfH", info_run},
+    {"merge", "filter filter [...]", "the union of filters of equal geometry", "fHFo", merge_run},
+    {"convert", "filter", "the same filter in another format", "fHTno", convert_run},
+    {"push", "filter", "a filter from a file to a server", "khpsdfHnr", push_run},
+    {"pull", "", "a filter from a server to a file", "khpsdFo", pull_run},
+    {"size", "", "the calculator: any two numbers give the rest", "NBMeblH", size_run},
+};
+#define NCOMMANDS (sizeof(commands) / sizeof(commands[0]))
+
+void tool_die(const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    fputs("bloomport: ", stderr);
+    vfprintf(stderr, format, args);
+    fputc('\n', stderr);
+    va_end(args);
+    output_abandon();
+    fflush(stdout);
+    _exit(TOOL_TROUBLE); // whatever is still allocated is no leak
+}
+
+void *tool_alloc(size_t size) {
+    void *block = mem_alloc(size);
+    if (!block) tool_die("no memory for %zu bytes", size);
+    return block;
+}
+
+const char *tool_scheme_name(enum scheme scheme) {
+    switch (scheme) {
+    case SCHEME_XXH64: return "xxh64";
+    case SCHEME_FNV1A: return "fnv1a";
+    case SCHEME_MURMUR: return "murmur";
+    case SCHEME_LEVELDB: return "leveldb";
+    default: return "unknown";
+    }
+}
+
+const char *tool_layout_name(enum layout layout) {
+    return layout == LAYOUT_BLOCKED ? "blocked" : "classic";
+}
+
+static void print_usage(FILE *out) {
+    fputs("usage: bloomport command [options] ...\n\n", out);
+    for (size_t i = 0; i < NCOMMANDS; i++) {
+        fprintf(out, "  %-8s %s\n", commands[i].name, commands[i].summary);
+    }
+    fputs("\nbloomport command --help lists the options of a command; man bloomport has it all.\n"
+          "Exit status: 0 found or done, 1 nothing found, 2 trouble.\n",
+          out);
+}
+
+int main(int argc, char **argv) {
+    if (argc < 2) {
+        print_usage(stderr);
+        return TOOL_TROUBLE;
+    }
+    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "help") == 0) {
+        print_usage(stdout);
+        return TOOL_OK;
+    }
+    for (size_t i = 0; i < NCOMMANDS; i++) {
+        if (strcmp(argv[1], commands[i].name) != 0) continue;
+        struct options options;
+        if (!options_parse(&commands[i], argc - 1, argv + 1, &options)) return TOOL_OK;
+        int status = commands[i].run(&options);
+        if (fflush(stdout) != 0 || ferror(stdout)) tool_die("cannot write to standard output");
+        return status;
+    }
+    tool_die("unknown command '%s', see bloomport --help", argv[1]);
+}

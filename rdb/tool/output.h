@@ -1,0 +1,20 @@
+/* A file that appears whole or not at all: it is written beside its name and renamed at the end.
+ * One at a time, which is all that a command writes. */
+
+#ifndef BLOOMPORT_TOOL_OUTPUT_H
+#define BLOOMPORT_TOOL_OUTPUT_H
+
+#include <stddef.h>
+
+/* path NULL: standard output, refused if that is a terminal. */
+void output_open(const char *path);
+
+void output_write(const void *bytes, size_t len);
+
+/* Gives the file its name. */
+void output_commit(void);
+
+/* Removes what was written; nothing if there is nothing. */
+void output_abandon(void);
+
+#endif

@@ -1,0 +1,443 @@
+"""build/bloomport, the command-line tool, as a user runs it. The oracle is a plain set, and for the
+bytes a portable filter written here, from FORMAT.md alone (scheme fnv1a needs no package).
+
+Environment: BLOOMPORT_TOOL, the program, default <repo>/build/bloomport; and that of redis_server.py.
+"""
+
+import json
+import math
+import os
+import random
+import struct
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+REPO = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(REPO / "tests" / "server"))
+
+from redis_server import Server  # noqa: E402  (found by the line above)
+
+TOOL = os.environ.get("BLOOMPORT_TOOL", str(REPO / "build" / "bloomport"))
+WORDS = [b"item:%d" % i for i in range(5000)]
+OTHERS = [b"other:%d" % i for i in range(5000)]
+FORMATS = ["portable", "sstable", "leveldb", "parquet", "redisbloom", "dump"]
+
+
+def run(*words, stdin=b"", status=0, cwd=None):
+    """Run the tool, check its exit status, return what it printed. Errors are one line."""
+    done = subprocess.run([TOOL, *map(str, words)], input=stdin, cwd=cwd, timeout=60,
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    assert done.returncode == status, done.stderr
+    if status == 2:
+        assert done.stderr.startswith(b"bloomport: ") and done.stderr.count(b"\n") == 1
+        return done.stderr.decode()
+    assert done.stderr == b""
+    return done.stdout
+
+
+def lines(items, end=b"\n"):
+    return b"".join(item + end for item in items)
+
+
+def info(path, *options):
+    return json.loads(run("info", "--json", path, *options))
+
+
+@pytest.fixture
+def words_file(tmp_path):
+    path = tmp_path / "words"
+    path.write_bytes(lines(WORDS))
+    return path
+
+
+@pytest.fixture
+def built(tmp_path, words_file):
+    path = tmp_path / "f.bloom"
+    run("build", "-o", path, words_file)
+    return path
+
+
+@pytest.fixture(scope="module")
+def server():
+    server = Server(tcp=True)
+    try:
+        yield server.start()
+    finally:
+        server.close()
+
+
+@pytest.fixture
+def r(server):
+    client = server.client()
+    client.flushall()
+    yield client
+    server.check_alive()
+
+
+# build and check
+
+
+def test_every_item_built_is_found_and_others_at_the_promised_rate(built):
+    assert run("check", built, stdin=lines(WORDS)) == lines(WORDS)
+    false_yes = run("check", built, stdin=lines(OTHERS)).count(b"\n")
+    # 5000 at 0.01: 50 expected, sigma 7; six sigmas.
+    assert false_yes < 92
+    absent = run("check", "--absent", "-c", built, stdin=lines(OTHERS))
+    assert int(absent) == len(OTHERS) - false_yes
+
+
+def test_file_pipe_redirection_and_given_capacity_build_the_same_bytes(tmp_path, built, words_file):
+    expected = built.read_bytes()
+    assert run("build", stdin=lines(WORDS)) == expected
+    assert run("build", "--capacity", len(WORDS), stdin=lines(WORDS)) == expected
+    assert run("build", "-", stdin=lines(WORDS)[:-1]) == expected  # no newline at the end
+    halves = tmp_path / "a", tmp_path / "b"
+    halves[0].write_bytes(lines(WORDS[:10])[:-1])
+    halves[1].write_bytes(lines(WORDS[10:]))
+    assert run("build", *halves) == expected
+    with open(words_file, "rb") as stdin:
+        assert subprocess.check_output([TOOL, "build"], stdin=stdin) == expected
+
+
+def test_redirected_input_counts_from_where_it_stands(words_file, built):
+    with open(words_file, "rb", buffering=0) as stdin:
+        stdin.seek(len(lines(WORDS[:100])))
+        rest = subprocess.check_output([TOOL, "build"], stdin=stdin)
+    assert rest == run("build", stdin=lines(WORDS[100:]))
+
+
+def test_more_items_than_the_spool_keeps_in_memory_build_the_same_bytes(tmp_path):
+    numbers = tmp_path / "numbers"
+    numbers.write_bytes(lines(b"%d" % i for i in range(1_500_000)))
+    expected = run("build", "--layout", "blocked", numbers)
+    assert run("build", "--layout", "blocked", stdin=numbers.read_bytes()) == expected
+
+
+def test_large_filters_built_by_sorting_have_the_bits_of_those_built_one_by_one(tmp_path):
+    numbers = lines(b"%d" % i for i in range(1_000_000))
+    built, counted = tmp_path / "built", tmp_path / "counted"
+    built.write_bytes(run("build", stdin=numbers))  # over 1 MiB: sorted by region
+    counted.write_bytes(run("build", "--format", "dump", stdin=numbers))  # counts: one by one
+    assert run("convert", "--to", "portable", counted) == built.read_bytes()
+    assert run("check", "-c", built, stdin=numbers) == b"1000000\n"
+
+
+def test_items_longer_than_the_buffer_are_whole(tmp_path):
+    items = [b"x" * 700_000, b"y" * 300_001, b"", b"z"]
+    path = tmp_path / "long"
+    path.write_bytes(run("build", stdin=lines(items)))
+    assert run("check", path, stdin=lines(items)) == lines(items)
+    assert run("check", path, stdin=b"x" * 699_999 + b"\n", status=1) == b""
+
+
+def test_null_separated_items_may_hold_newlines(tmp_path):
+    path = tmp_path / "f"
+    path.write_bytes(run("build", "-0", stdin=b"a\nb\0c\0"))
+    assert run("check", "-0", path, stdin=b"a\nb\0c\0") == b"a\nb\0c\0"
+    assert run("check", path, stdin=b"a\nb\n", status=1) == b""
+
+
+def test_hex_items_are_the_bytes_they_mean(tmp_path):
+    path = tmp_path / "f"
+    path.write_bytes(run("build", "--hex", stdin=b"616263\n00fF0a\n"))
+    assert run("check", path, stdin=b"abc\n") == b"abc\n"
+    assert run("check", "--hex", path, stdin=b"00FF0A\n") == b"00FF0A\n"
+    assert "item 2" in run("build", "--hex", stdin=b"00\n0g\n", status=2)
+    assert "item 1" in run("build", "--hex", stdin=b"000\n", status=2)
+
+
+def test_check_exits_as_grep_does(built, tmp_path):
+    run("check", built, stdin=b"item:1\n", status=0)
+    run("check", built, stdin=b"", status=1)
+    assert run("check", "-c", built, stdin=b"", status=1) == b"0\n"
+    run("check", "-c", "--absent", built, stdin=b"item:1\n", status=1)
+    assert "No such file" in run("check", tmp_path / "none", status=2)
+    assert "No such file" in run("check", built, tmp_path / "none", status=2)
+
+
+def test_check_answers_a_line_before_the_next_one_comes(built):
+    with subprocess.Popen([TOOL, "check", built], stdin=subprocess.PIPE,
+                          stdout=subprocess.PIPE, bufsize=0) as process:
+        for word in WORDS[:3]:
+            process.stdin.write(word + b"\n")
+            assert process.stdout.read(100) == word + b"\n"
+        process.stdin.close()
+    assert process.returncode == 0
+
+
+def test_no_items_make_an_empty_filter(tmp_path):
+    path = tmp_path / "f"
+    path.write_bytes(run("build"))
+    assert info(path)["ones"] == 0
+    run("check", path, stdin=lines(OTHERS), status=1)
+
+
+def test_more_items_than_the_capacity_are_refused_and_leave_no_file(tmp_path, words_file):
+    path = tmp_path / "f"
+    assert "capacity" in run("build", "--capacity", 100, "-o", path, words_file, status=2)
+    assert os.listdir(tmp_path) == ["words"]
+
+
+def test_a_failed_build_keeps_the_old_file(built, words_file, tmp_path):
+    before = built.read_bytes()
+    run("build", "--hex", "-o", built, words_file, status=2)
+    run("build", "--format", "leveldb", "-o", built, words_file, status=2)
+    assert built.read_bytes() == before
+    assert sorted(os.listdir(tmp_path)) == ["f.bloom", "words"]
+
+
+# bytes
+
+
+def fnv1a_positions(item, k, m):
+    x = 0xCBF29CE484222325
+    for byte in item:
+        x = (x ^ byte) * 0x100000001B3 % 2**64
+    x = (x + 0x9E3779B97F4A7C15) % 2**64
+    x = (x ^ x >> 30) * 0xBF58476D1CE4E5B9 % 2**64
+    x = (x ^ x >> 27) * 0x94D049BB133111EB % 2**64
+    x ^= x >> 31
+    return [((x & 0xFFFFFFFF) + i * (x >> 32)) % m for i in range(k)]
+
+
+def test_portable_bytes_are_those_of_format_md():
+    made = run("build", "--hash", "fnv1a", "--bits-per-key", 10, stdin=lines(WORDS))
+    k, m = struct.unpack_from("<IQ", made)
+    assert (k, m) == (7, 50000)
+    bits = bytearray(m // 8)
+    for word in WORDS:
+        for position in fnv1a_positions(word, k, m):
+            bits[position >> 3] |= 1 << (position & 7)
+    assert made[12:] == bits
+
+
+def test_sstable_is_portable_with_another_header(built):
+    k, m = struct.unpack_from("<IQ", built.read_bytes())
+    made = run("convert", "--to", "sstable", built)
+    assert struct.unpack_from("<QI", made) == (m, k) and made[16:] == built.read_bytes()[12:]
+
+
+@pytest.mark.parametrize("layout,names", [("classic", ["portable", "sstable", "dump"]),
+                                          ("blocked", ["parquet", "dump"])])
+def test_formats_that_hold_a_filter_lead_to_each_other(tmp_path, words_file, layout, names):
+    for first in names:
+        a = tmp_path / "a"
+        run("build", "--layout", layout, "--format", first, "-o", a, words_file)
+        assert run("check", "-c", "--from", first, a, stdin=lines(WORDS)) == b"5000\n"
+        for second in names:
+            b = tmp_path / "b"
+            run("convert", "--from", first, "--to", second, "-o", b, a)
+            assert run("check", "-c", "--from", second, b, stdin=lines(WORDS)) == b"5000\n"
+    for other in set(FORMATS) - set(names):
+        assert "cannot write " + other in run("convert", "--to", other, "--from", names[-1],
+                                              tmp_path / "b", status=2)
+
+
+def test_dump_and_parquet_are_recognised_by_content(tmp_path, words_file):
+    for name, layout in ("dump", "classic"), ("dump", "blocked"), ("parquet", "blocked"):
+        path = tmp_path / "f"
+        run("build", "--layout", layout, "--format", name, "-o", path, words_file)
+        facts = info(path)
+        assert (facts["format"], facts["layout"]) == (name, layout)
+        assert run("check", "-c", path, stdin=lines(WORDS)) == b"5000\n"
+
+
+@pytest.mark.parametrize("name", ["portable", "sstable", "parquet", "dump"])
+def test_damaged_files_are_refused(tmp_path, name):
+    layout = "blocked" if name == "parquet" else "classic"
+    good = run("build", "--layout", layout, "--format", name, stdin=lines(WORDS[:20]))
+    path = tmp_path / "f"
+    for bad in [good[:n] for n in range(len(good))] + [good + b"\0"]:
+        path.write_bytes(bad)
+        assert "bad " in run("info", "--from", name, path, status=2)
+
+
+def test_every_flipped_byte_of_a_dump_is_refused(tmp_path):
+    good = run("build", "--format", "dump", stdin=lines(WORDS[:5]))
+    path = tmp_path / "f"
+    for i in range(len(good)):
+        path.write_bytes(good[:i] + bytes([good[i] ^ 1 << i % 8]) + good[i + 1:])
+        run("info", "--from", "dump", path, status=2)
+
+
+def test_a_header_that_speaks_of_terabytes_takes_no_memory(tmp_path):
+    path = tmp_path / "f"
+    path.write_bytes(struct.pack("<IQ", 7, 1 << 50) + bytes(100))
+    assert "length" in run("info", path, status=2)
+
+
+# info, merge, size
+
+
+def test_info_counts_what_is_there(built):
+    facts = info(built)
+    raw = built.read_bytes()
+    k, m = struct.unpack_from("<IQ", raw)
+    ones = sum(bin(byte).count("1") for byte in raw[12:])
+    assert (facts["hashes"], facts["bits"], facts["ones"]) == (k, m, ones)
+    assert facts["bytes"] == len(raw) - 12
+    assert facts["fill"] == ones / m
+    assert math.isclose(facts["current_error_rate"], (ones / m) ** k, rel_tol=1e-9)
+    assert abs(facts["estimated_items"] + m / k * math.log(1 - ones / m)) <= 1
+    assert b"estimated items" in run("info", built)
+
+
+def test_a_dump_knows_its_items_and_promise(tmp_path, words_file):
+    path = tmp_path / "f"
+    run("build", "--format", "dump", "-o", path, words_file)
+    facts = info(path)
+    assert facts["capacity"] == 5000 and not facts["items_are_estimated"]
+    assert 4950 < facts["items"] <= 5000
+
+
+def test_merge_is_the_union(tmp_path):
+    a, b, both = tmp_path / "a", tmp_path / "b", tmp_path / "both"
+    run("build", "--capacity", 10000, "-o", a, stdin=lines(WORDS))
+    run("build", "--capacity", 10000, "-o", b, stdin=lines(OTHERS))
+    run("merge", a, b, "-o", both)
+    assert both.read_bytes() == run("build", stdin=lines(WORDS + OTHERS))
+
+
+def test_merge_names_the_first_difference(tmp_path, built):
+    def other(*options):
+        path = tmp_path / "other"
+        run("build", "--format", "dump", "-o", path, *options, stdin=lines(WORDS))
+        return run("merge", built, path, status=2)
+
+    assert "hash is fnv1a" in other("--hash", "fnv1a")
+    assert "layout is blocked" in other("--layout", "blocked")
+    assert "bits and not" in other("--capacity", 6000)
+    path = tmp_path / "k"
+    path.write_bytes(struct.pack("<I", 5) + built.read_bytes()[4:])
+    assert "5 hashes and not 7" in run("merge", built, path, status=2)
+
+
+def test_size_any_two_give_the_rest():
+    def size(*options):
+        rows = dict(line.split(None, 1) for line in
+                    run("size", *options).decode().replace("error rate ", "error ")
+                    .replace("bits per key", "bits_per_key").splitlines()[:8])
+        return (int(rows["items"]), int(rows["bits"]), float(rows["error"].split()[0]))
+
+    items, bits, error = size("--items", "1e6", "--error", "0.01")
+    assert items == 10**6 and 9.5e6 < bits < 9.7e6 and error == 0.01
+    assert size("--bits", bits, "--error", "0.01")[0] == 10**6
+    assert math.isclose(size("--bits", bits, "--items", "1000000")[2], 0.01, rel_tol=1e-3)
+    assert size("--items", 1000, "--bits-per-key", 10)[1] == 10000
+    assert size("--bits", 10000, "--bits-per-key", 10)[0] == 1000
+    assert size("--memory", "1M", "--items", 1000)[1] == 8 * 2**20
+    run("size", "--items", 5, status=2)
+    run("size", "--error", 0.01, "--bits-per-key", 10, status=2)
+    run("size", "--items", 5, "--error", 0.01, "--bits", 10, status=2)
+
+
+def test_size_is_what_build_makes(built):
+    printed = run("size", "--items", len(WORDS), "--error", 0.01).decode()
+    assert "bits          %d\n" % info(built)["bits"] in printed
+
+
+# the command line
+
+
+@pytest.mark.parametrize("command", ["build", "check", "info", "merge", "convert", "push", "pull",
+                                     "size"])
+def test_help_of(command):
+    assert run(command, "--help").startswith(b"usage: bloomport " + command.encode())
+    run(command, "--nonsense", status=2)
+
+
+@pytest.mark.parametrize("words", [
+    ["build", "--error", "0"], ["build", "--error", "1"], ["build", "--error", "nan"],
+    ["build", "--error", "x"], ["build", "--error"], ["build", "--bits-per-key", "0.5"],
+    ["build", "--capacity", "0"], ["build", "--capacity", "-1"], ["build", "--capacity", "1.5"],
+    ["build", "--capacity", "99999999999999999999"], ["build", "--hash", "md5"],
+    ["build", "--layout", "round"], ["build", "--layout", "blocked", "--hash", "fnv1a"],
+    ["build", "--format", "tar"], ["build", "--capacity", "1e18"], ["info"], ["merge", "x"],
+    ["convert", "x"], ["push", "x"], ["pull"], ["size", "x"], ["frobnicate"],
+])
+def test_bad_command_lines_are_refused(words):
+    run(*words, status=2)
+
+
+# push and pull
+
+
+def test_a_file_pushed_and_pulled_is_identical(tmp_path, built, server, r):
+    run("push", built, "--key", "k", "-s", server.socket)
+    assert r.execute_command("BF.EXISTS", "k", "item:77") == 1
+    back = tmp_path / "back"
+    run("pull", "--key", "k", "-h", "127.0.0.1", "-p", server.port, "-o", back)
+    assert back.read_bytes() == built.read_bytes()
+
+
+def test_a_filter_of_several_pieces_travels(tmp_path, server, r):
+    path, back = tmp_path / "f", tmp_path / "back"
+    run("build", "--capacity", 30_000_000, "-o", path, stdin=lines(WORDS))  # 36 MB, 3 pieces
+    run("push", path, "--key", "k", "-s", server.socket)
+    run("pull", "--key", "k", "-s", server.socket, "-o", back)
+    assert back.read_bytes() == path.read_bytes()
+
+
+def test_a_grown_filter_is_pulled_as_a_dump_and_answers_alike(tmp_path, server, r):
+    r.execute_command("BF.RESERVE", "k", 0.01, 100)
+    for i in range(0, 5000, 500):
+        r.execute_command("BF.MADD", "k", *WORDS[i:i + 500])
+    path = tmp_path / "f"
+    run("pull", "--key", "k", "-s", server.socket, "-o", path)
+    facts = info(path)
+    assert facts["format"] == "dump" and len(facts["layers"]) > 3
+    asked = WORDS + OTHERS
+    answers = r.execute_command("BF.MEXISTS", "k", *asked)
+    yes = [item for item, answer in zip(asked, answers) if answer]
+    assert run("check", path, stdin=lines(asked)) == lines(yes)
+    run("push", path, "--key", "again", "-s", server.socket)
+    assert r.execute_command("BF.MEXISTS", "again", *asked) == answers
+    assert "portable" in run("pull", "--key", "k", "-s", server.socket, "--format", "portable",
+                             status=2)
+
+
+def test_push_replaces_only_when_asked_to(tmp_path, built, server, r):
+    r.execute_command("BF.ADD", "k", "old")
+    assert "--replace" in run("push", built, "--key", "k", "-s", server.socket, status=2)
+    assert r.execute_command("BF.EXISTS", "k", "old") == 1
+    run("push", built, "--key", "k", "-s", server.socket, "--replace")
+    assert r.execute_command("BF.MEXISTS", "k", *WORDS) == [1] * len(WORDS)
+    assert r.keys() == [b"k"]
+    r.set("s", "a string")
+    run("push", built, "--key", "s", "-s", server.socket, "--replace")
+    assert r.execute_command("BF.EXISTS", "s", "item:1") == 1
+
+
+def test_push_of_a_bad_file_touches_nothing(tmp_path, built, server, r):
+    bad = tmp_path / "bad"
+    bad.write_bytes(built.read_bytes()[:-1])
+    r.execute_command("BF.ADD", "k", "old")
+    run("push", bad, "--key", "k", "-s", server.socket, "--replace", status=2)
+    run("push", bad, "--key", "new", "-s", server.socket, status=2)
+    assert r.keys() == [b"k"] and r.execute_command("BF.EXISTS", "k", "old") == 1
+
+
+def test_what_the_server_refuses_is_one_line_and_status_two(tmp_path, server, r):
+    path = tmp_path / "f"
+    assert "not found" in run("pull", "--key", "none", "-s", server.socket, "-o", path, status=2)
+    r.set("s", "a string")
+    assert "WRONGTYPE" in run("pull", "--key", "s", "-s", server.socket, "-o", path, status=2)
+    run("pull", "--key", "k", "-s", tmp_path / "nosocket", status=2)
+    run("pull", "--key", "k", "-p", 1, status=2)
+    assert os.listdir(tmp_path) == []
+
+
+def test_random_filters_agree_with_a_set(tmp_path):
+    seed = 20261116
+    print("seed", seed)
+    rng = random.Random(seed)
+    path = tmp_path / "f"
+    for layout in ("classic", "blocked") * 5:
+        items = [rng.randbytes(rng.randrange(40)).replace(b"\0", b"") for _ in range(rng.randrange(900))]
+        path.write_bytes(run("build", "-0", "--layout", layout, "--error",
+                             10 ** -rng.uniform(0.5, 5), stdin=lines(items, b"\0")))
+        found = run("check", "-0", path, stdin=lines(items, b"\0"), status=0 if items else 1)
+        assert found == lines(items, b"\0")
