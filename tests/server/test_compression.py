@@ -222,6 +222,25 @@ def test_setting_is_yes_after_the_server_is_reloaded(filled):
     same_filter(before, look(filled, "k"))
 
 
+@pytest.mark.parametrize("how", ["SHUTDOWN SAVE", "SIGTERM"])
+def test_half_full_filter_is_saved_when_the_server_ends(new_server, how):
+    """The last save is made by the server itself, and after a signal by none of its clients."""
+    server = new_server(config={**YES, "save": "3600 1"})
+    connection = server.connection()
+    half_full(connection.call, "k", "BLOCKED")
+    before = look(connection.call, "k")
+    if how == "SIGTERM":
+        server.process.terminate()
+    else:
+        connection.send("SHUTDOWN", "SAVE")
+    assert server.process.wait(60) == 0
+    server.kill9()  # only forgets it
+    server.start()
+    call = server.connection().call
+    same_filter(before, look(call, "k"))
+    assert compression(call) == YES
+
+
 # ---- Where a command may not simply be called ---------------------------------------------------
 
 
