@@ -221,17 +221,6 @@ static const char *read_single(enum format format, struct reader *r, enum scheme
     return NULL;
 }
 
-/* How many items the set bits speak of: -(m/k) ln(1 - ones/m), held to what is possible. */
-static uint64_t estimate_items(const struct layer *layer) {
-    if (layer->ones == 0) return 0;
-    uint64_t least = (layer->ones - 1) / layer->nhashes + 1;
-    if (layer->ones == layer->nbits) return layer->ones;
-    double m = (double)layer->nbits;
-    double items = floor(-m / layer->nhashes * real_ln(1 - (double)layer->ones / m) + 0.5);
-    if (items <= (double)least) return least;
-    return items >= (double)layer->ones ? layer->ones : (uint64_t)items;
-}
-
 static uint64_t best_capacity(const struct single *s) {
     double n = floor((double)s->nbits * REAL_LN2 / s->nhashes);
     return n < 1 ? 1 : (uint64_t)n;
@@ -261,7 +250,7 @@ static enum status decode_single(const struct single *s, const struct formats_op
     filter->loaded = layer_bytes(s->nbits);
     memcpy(layer->bits, s->bits, (size_t)layer_bytes(s->nbits));
     layer->ones = layer_count_ones(layer);
-    layer->items = estimate_items(layer);
+    layer->items = layer_estimate_items(layer);
     *fault = "bits beyond m";
     return layer_tail_is_zero(layer) ? STATUS_OK : STATUS_CORRUPT;
 }

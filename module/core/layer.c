@@ -4,6 +4,7 @@
 
 #include "module/core/blocked.h"
 #include "module/core/mem.h"
+#include "module/core/real.h"
 
 #include <string.h>
 
@@ -45,22 +46,6 @@ void layer_clear(struct layer *layer) {
 
 /* ---- Positions ------------------------------------------------------------------------------ */
 
-/* (walk >> shift) mod m. With inverse = floor((2^64-1)/m), x*inverse/2^64 is less than x/m by under
- * 1, so the quotient is right or one too small, and one subtraction mends it. Two multiplications
- * that overlap with those of the next position, where a division would not (`make bench-core`
- * compares).
- */
-static inline uint64_t reduce(const struct layer *layer, uint64_t walk) {
-    uint64_t x = walk >> layer->shift;
-#ifdef __SIZEOF_INT128__
-    uint64_t quotient = (uint64_t)(((unsigned __int128)x * layer->inverse) >> 64);
-    uint64_t rest = x - quotient * layer->nbits;
-    return rest >= layer->nbits ? rest - layer->nbits : rest;
-#else
-    return x % layer->nbits;
-#endif
-}
-
 /* An item on its way: its positions, computed once, and whether all bits seen so far are set. */
 #define MAX_PROBES 32 // more, as imported layers may have, are walked one by one
 
@@ -74,7 +59,7 @@ static inline void probe_ask(const struct layer *layer, struct probe *probe, uin
                              uint32_t to) {
     uint64_t walk = probe->hash.a + from * probe->hash.b;
     for (uint32_t i = from; i < to; i++, walk += probe->hash.b) {
-        probe->pos[i] = reduce(layer, walk);
+        probe->pos[i] = layer_position(layer, walk);
         __builtin_prefetch(layer->bits + (probe->pos[i] >> 3));
     }
 }
@@ -93,7 +78,7 @@ static inline void probe_look(const struct layer *layer, struct probe *probe, ui
 static bool walk_contains(const struct layer *layer, struct hash hash) {
     uint64_t walk = hash.a;
     for (uint32_t i = 0; i < layer->nhashes; i++, walk += hash.b) {
-        uint64_t pos = reduce(layer, walk);
+        uint64_t pos = layer_position(layer, walk);
         if (!(layer->bits[pos >> 3] & (1U << (pos & 7)))) return false;
     }
     return true;
@@ -117,7 +102,7 @@ void layer_prefetch(const struct layer *layer, struct hash hash) {
     } else {
         uint64_t walk = hash.a;
         for (uint32_t i = 0; i < layer->nhashes; i++, walk += hash.b) {
-            __builtin_prefetch(layer->bits + (reduce(layer, walk) >> 3), 1);
+            __builtin_prefetch(layer->bits + (layer_position(layer, walk) >> 3), 1);
         }
     }
 }
@@ -137,7 +122,7 @@ static uint64_t set_bits(struct layer *layer, struct hash hash) {
     if (layer->nhashes > MAX_PROBES) {
         uint64_t walk = hash.a;
         for (uint32_t i = 0; i < layer->nhashes; i++, walk += hash.b) {
-            fresh += set_bit(layer, reduce(layer, walk));
+            fresh += set_bit(layer, layer_position(layer, walk));
         }
         return fresh;
     }
@@ -233,6 +218,15 @@ uint64_t layer_count_ones(const struct layer *layer) {
 bool layer_tail_is_zero(const struct layer *layer) {
     uint64_t used = layer->nbits % 8;
     return used == 0 || layer->bits[layer->nbits / 8] >> used == 0;
+}
+
+uint64_t layer_estimate_items(const struct layer *layer) {
+    if (layer->ones == 0 || layer->ones == layer->nbits) return layer->ones;
+    uint64_t least = (layer->ones - 1) / layer->nhashes + 1;
+    double m = (double)layer->nbits;
+    double items = floor(-m / layer->nhashes * real_ln(1 - (double)layer->ones / m) + 0.5);
+    if (items <= (double)least) return least;
+    return items >= (double)layer->ones ? layer->ones : (uint64_t)items;
 }
 
 double layer_current_error_rate(const struct layer *layer) {

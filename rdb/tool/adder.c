@@ -69,17 +69,6 @@ static void set_region(struct adder *adder, uint64_t region) {
     adder->nwaiting[region] = 0;
 }
 
-/* x mod m; the layer's inverse makes it two multiplications, as in layer.c. */
-static inline uint64_t reduce(const struct layer *layer, uint64_t x) {
-#ifdef __SIZEOF_INT128__
-    uint64_t quotient = (uint64_t)(((unsigned __int128)x * layer->inverse) >> 64);
-    uint64_t rest = x - quotient * layer->nbits;
-    return rest >= layer->nbits ? rest - layer->nbits : rest;
-#else
-    return x % layer->nbits;
-#endif
-}
-
 /* The positions of FORMAT.md, section 1. */
 static void add_sorted(struct adder *adder, const struct hash *hashes, size_t n) {
     const struct layer layer = adder->filter->layers[0]; // a copy: the compiler keeps it at hand
@@ -88,7 +77,7 @@ static void add_sorted(struct adder *adder, const struct hash *hashes, size_t n)
     for (size_t i = 0; i < n; i++) {
         uint64_t walk = hashes[i].a;
         for (uint32_t j = 0; j < layer.nhashes; j++, walk += hashes[i].b) {
-            uint64_t pos = reduce(&layer, walk), region = pos >> log2;
+            uint64_t pos = layer_position(&layer, walk), region = pos >> log2;
             uint32_t *count = &adder->nwaiting[region];
             adder->waiting[region * REGION_WAITING + *count] = (uint32_t)pos & mask;
             if (++*count == REGION_WAITING) set_region(adder, region);
@@ -117,7 +106,7 @@ static void finish_sorting(struct adder *adder) {
     for (uint64_t i = 0; i < adder->nregions; i++) set_region(adder, i);
     struct layer *layer = &adder->filter->layers[0];
     layer->ones = layer_count_ones(layer);
-    layer->items = measure_layer_items(layer);
+    layer->items = layer_estimate_items(layer);
     adder->filter->is_estimated = true;
     mem_free(adder->waiting);
     mem_free(adder->nwaiting);

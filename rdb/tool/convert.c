@@ -44,7 +44,7 @@ static void merge_layer(struct layer *into, const struct layer *from) {
     size_t size = (size_t)layer_bytes(into->nbits);
     for (size_t i = 0; i < size; i++) into->bits[i] |= from->bits[i];
     into->ones = layer_count_ones(into);
-    into->items = measure_layer_items(into);
+    into->items = layer_estimate_items(into);
 }
 
 /* The union of two chains; the longer one, with what only it has, becomes the result. */

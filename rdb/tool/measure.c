@@ -2,22 +2,9 @@
 
 #include "rdb/tool/measure.h"
 
-#include "module/core/real.h"
-
-#include <math.h>
-
-uint64_t measure_layer_items(const struct layer *layer) {
-    if (layer->ones == 0 || layer->ones == layer->nbits) return layer->ones;
-    uint64_t least = (layer->ones - 1) / layer->nhashes + 1;
-    double m = (double)layer->nbits;
-    double items = floor(-m / layer->nhashes * real_ln(1 - (double)layer->ones / m) + 0.5);
-    if (items <= (double)least) return least;
-    return items >= (double)layer->ones ? layer->ones : (uint64_t)items;
-}
-
 uint64_t measure_items(const struct filter *filter) {
     uint64_t sum = 0;
-    for (uint32_t i = 0; i < filter->nlayers; i++) sum += measure_layer_items(&filter->layers[i]);
+    for (uint32_t i = 0; i < filter->nlayers; i++) sum += layer_estimate_items(&filter->layers[i]);
     return sum;
 }
 

@@ -5,10 +5,7 @@
 
 #include "module/core/filter.h"
 
-/* -(m/k) ln(1 - ones/m), held to what is possible: at least ones/k, at most ones. */
-uint64_t measure_layer_items(const struct layer *layer);
-
-uint64_t measure_items(const struct filter *filter); // the sum over all layers
+uint64_t measure_items(const struct filter *filter); // estimated, over all layers
 uint64_t measure_bits(const struct filter *filter);
 uint64_t measure_ones(const struct filter *filter);
 
