@@ -71,30 +71,57 @@ out:
     return REDISMODULE_OK;
 }
 
-/* ---- BF.ADD, BF.MADD, BF.INSERT ----------------------------------------------------------- */
-
-/* The items of a command that changed the filter, to be propagated. As long as all of them did,
- * they are the command's own words; the first that did not makes it a list of their own. */
-struct added_items {
-    RedisModuleString **words;
-    RedisModuleString **list; // NULL as long as all were added
-    size_t count;
-};
-
-static void added_note(struct added_items *added, size_t index, size_t nitems, bool is_added) {
-    if (!is_added && !added->list) {
-        added->list = RedisModule_Alloc(nitems * sizeof(*added->list));
-        memcpy(added->list, added->words, index * sizeof(*added->list));
-    }
-    if (!is_added) return;
-    if (added->list) added->list[added->count] = added->words[index];
-    added->count++;
-}
+/* ---- Items --------------------------------------------------------------------------------- */
 
 static struct hash hash_of(const struct filter *filter, const RedisModuleString *item) {
     size_t len;
     const char *bytes = RedisModule_StringPtrLen(item, &len);
     return filter_hash(filter, bytes, len);
+}
+
+/* The items of a command on their way through the filter, and the client that waits. */
+struct batch {
+    RedisModuleCtx *ctx;
+    struct filter *filter;
+    RedisModuleString **items;
+    size_t nitems;
+    // Of adding only
+    size_t done;              // items that were answered
+    size_t nadded;            // of them, those that changed the filter
+    RedisModuleString **list; // these, or NULL as long as they are all
+    bool has_failed;          // an item could not be added
+};
+
+static void batch_hashes(void *context, size_t from, size_t n, struct hash *out) {
+    const struct batch *batch = context;
+    RedisModuleString **items = batch->items + batch->done + from;
+    for (size_t i = 0; i < n; i++) out[i] = hash_of(batch->filter, items[i]);
+}
+
+static void batch_reply(void *context, size_t from, size_t n, const bool *answers) {
+    const struct batch *batch = context;
+    (void)from;
+    for (size_t i = 0; i < n; i++) RedisModule_ReplyWithBool(batch->ctx, answers[i]);
+}
+
+/* ---- BF.ADD, BF.MADD, BF.INSERT ----------------------------------------------------------- */
+
+/* Keeps account of item `index`. As long as all were added, the list is the command's own words;
+ * the first that was not makes it one of its own. */
+static void note_added(struct batch *batch, size_t index, bool is_added) {
+    if (!is_added && !batch->list) {
+        batch->list = RedisModule_Alloc(batch->nitems * sizeof(*batch->list));
+        memcpy(batch->list, batch->items, index * sizeof(*batch->list));
+    }
+    if (!is_added) return;
+    if (batch->list) batch->list[batch->nadded] = batch->items[index];
+    batch->nadded++;
+}
+
+static void batch_reply_added(void *context, size_t from, size_t n, const bool *added) {
+    struct batch *batch = context;
+    batch_reply(batch, from, n, added);
+    for (size_t i = 0; i < n; i++) note_added(batch, batch->done + from + i, added[i]);
 }
 
 /* Adds one item. The limit is asked for only when the filter has to grow. */
@@ -113,67 +140,59 @@ static void reply_added(RedisModuleCtx *ctx, enum status st, bool added) {
     }
 }
 
-/* Adds up to a window of items and replies to each. False if a non-scaling filter is full: then
- * *n is how many it replied to. */
-static bool add_window(RedisModuleCtx *ctx, struct filter *filter, RedisModuleString **items,
-                       size_t *n, bool *added) {
-    struct hash hashes[FILTER_WINDOW];
-    for (size_t i = 0; i < *n; i++) hashes[i] = hash_of(filter, items[i]);
-    for (size_t from = 0; from < *n;) {
-        size_t done;
-        enum status st = filter_add_many(filter, hashes + from, *n - from, 0, added + from, &done);
-        for (size_t i = from; i < from + done; i++) RedisModule_ReplyWithBool(ctx, added[i]);
-        from += done;
-        if (st == STATUS_OK) break;
-        // This one needs a new layer, or has no room.
-        added[from] = false;
-        st = add_item(ctx, filter, hashes[from], &added[from]);
-        reply_added(ctx, st, added[from]);
-        from++;
-        if (st == STATUS_FULL) {
-            *n = from;
-            return false;
-        }
-    }
-    return true;
+/* The next item, which needs a new layer or has no room. */
+static enum status add_next(struct batch *batch) {
+    bool added = false;
+    struct hash hash = hash_of(batch->filter, batch->items[batch->done]);
+    enum status st = add_item(batch->ctx, batch->filter, hash, &added);
+    reply_added(batch->ctx, st, added);
+    note_added(batch, batch->done, added);
+    batch->has_failed |= st != STATUS_OK;
+    batch->done++;
+    return st;
 }
 
 /* Adds all items and replies with one element each; a non-scaling filter that is full ends the
  * reply with the error. */
-static void add_and_reply(RedisModuleCtx *ctx, struct filter *filter, RedisModuleString **items,
-                          size_t nitems, struct added_items *added) {
+static void add_and_reply(struct batch *batch) {
     // Only a non-scaling filter can stop half way.
-    bool may_stop = filter->expansion == 0;
-    RedisModule_ReplyWithArray(ctx, may_stop ? REDISMODULE_POSTPONED_LEN : (long)nitems);
-    size_t replied = 0;
-    for (bool has_room = true; replied < nitems && has_room;) {
-        size_t n = nitems - replied < FILTER_WINDOW ? nitems - replied : FILTER_WINDOW;
-        bool is_added[FILTER_WINDOW];
-        has_room = add_window(ctx, filter, items + replied, &n, is_added);
-        for (size_t i = 0; i < n; i++) added_note(added, replied + i, nitems, is_added[i]);
-        replied += n;
+    bool may_stop = batch->filter->expansion == 0;
+    RedisModule_ReplyWithArray(batch->ctx,
+                               may_stop ? REDISMODULE_POSTPONED_LEN : (long)batch->nitems);
+    while (batch->done < batch->nitems) {
+        size_t some;
+        filter_add_each(batch->filter, batch->nitems - batch->done, 0, batch_hashes,
+                        batch_reply_added, batch, &some);
+        batch->done += some;
+        if (batch->done < batch->nitems && add_next(batch) == STATUS_FULL) break;
     }
-    if (may_stop) RedisModule_ReplySetArrayLength(ctx, (long)replied);
+    if (may_stop) RedisModule_ReplySetArrayLength(batch->ctx, (long)batch->done);
 }
 
-static void replicate_added(RedisModuleCtx *ctx, RedisModuleString *name,
-                            const struct filter_params *created, const struct added_items *added) {
-    RedisModuleString **items = added->list ? added->list : added->words;
-    if (!created && !added->list) {
-        RedisModule_ReplicateVerbatim(ctx); // all were added: cheaper, and the same
+/* The command as it came is as good as a list of its added items if none failed: what this filter
+ * contained, the replica's contains too. It is also cheaper, unless most of it was known. */
+static bool is_good_verbatim(const struct batch *batch) {
+    return !batch->has_failed && batch->nitems - batch->nadded <= batch->nitems / 16;
+}
+
+static void replicate_added(const struct batch *batch, RedisModuleString *name,
+                            const struct filter_params *created) {
+    RedisModuleString **items = batch->list ? batch->list : batch->items;
+    if (!created && is_good_verbatim(batch)) {
+        RedisModule_ReplicateVerbatim(batch->ctx);
         return;
     }
     if (!created) {
-        RedisModule_Replicate(ctx, "BF.MADD", "sv", name, items, added->count);
+        RedisModule_Replicate(batch->ctx, "BF.MADD", "sv", name, items, batch->nadded);
         return;
     }
     char promise[32];
     promise_text(created, promise, sizeof(promise));
-    RedisModule_Replicate(ctx, "BF.INSERT", "sclccclcccccv", name, "CAPACITY",
+    RedisModule_Replicate(batch->ctx, "BF.INSERT", "sclccclcccccv", name, "CAPACITY",
                           (long long)created->capacity, promise_word(created), promise, "EXPANSION",
                           (long long)created->expansion, "LAYOUT",
                           args_layout_name(created->layout), "HASH",
-                          args_scheme_name(created->scheme), "ITEMS", items, added->count);
+                          args_scheme_name(created->scheme), "ITEMS", items, batch->nadded);
 }
 
 /* Opens the filter to add n items to: the key's own, or a new one if there is none and `params` may
@@ -214,13 +233,13 @@ static int add_items(RedisModuleCtx *ctx, RedisModuleString *name,
     struct key key;
     bool created;
     if (open_or_create(ctx, name, params, nocreate, nitems, &key, &created)) {
-        struct added_items added = {.words = items};
-        add_and_reply(ctx, key.filter, items, nitems, &added);
-        if (added.count > 0) {
-            replicate_added(ctx, name, created ? params : NULL, &added);
+        struct batch batch = {.ctx = ctx, .filter = key.filter, .items = items, .nitems = nitems};
+        add_and_reply(&batch);
+        if (batch.nadded > 0) {
+            replicate_added(&batch, name, created ? params : NULL);
             key_announce(&key, "bf.add");
         }
-        RedisModule_Free(added.list);
+        RedisModule_Free(batch.list);
     }
     key_close(&key);
     return REDISMODULE_OK;
@@ -237,8 +256,8 @@ int cmd_add(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
         enum status st = add_item(ctx, key.filter, hash_of(key.filter, argv[2]), &is_added);
         reply_added(ctx, st, is_added);
         if (is_added) {
-            struct added_items added = {.words = argv + 2, .count = 1};
-            replicate_added(ctx, argv[1], created ? &params : NULL, &added);
+            struct batch batch = {.ctx = ctx, .items = argv + 2, .nitems = 1, .nadded = 1};
+            replicate_added(&batch, argv[1], created ? &params : NULL);
             key_announce(&key, "bf.add");
         }
     }
@@ -279,28 +298,18 @@ int cmd_exists(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
     return REDISMODULE_OK;
 }
 
-/* Answers for up to a window of items. */
-static void reply_contains(RedisModuleCtx *ctx, const struct filter *filter,
-                           RedisModuleString **items, size_t n) {
-    struct hash hashes[FILTER_WINDOW];
-    bool contained[FILTER_WINDOW] = {false};
-    if (filter) {
-        for (size_t i = 0; i < n; i++) hashes[i] = hash_of(filter, items[i]);
-        filter_contains_many(filter, hashes, n, contained);
-    }
-    for (size_t i = 0; i < n; i++) RedisModule_ReplyWithBool(ctx, contained[i]);
-}
-
 /* BF.MEXISTS key item [item ...] */
 int cmd_mexists(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
     if (argc < 3) return RedisModule_WrongArity(ctx);
     struct key key;
     if (key_open(ctx, argv[1], FOR_READING, &key)) {
-        const struct filter *filter = key.filter;
-        RedisModule_ReplyWithArray(ctx, argc - 2);
-        for (int i = 2; i < argc; i += FILTER_WINDOW) {
-            int window = argc - i < FILTER_WINDOW ? argc - i : FILTER_WINDOW;
-            reply_contains(ctx, filter, argv + i, (size_t)window);
+        size_t n = (size_t)argc - 2;
+        struct batch batch = {.ctx = ctx, .filter = key.filter, .items = argv + 2, .nitems = n};
+        RedisModule_ReplyWithArray(ctx, (long)n);
+        if (key.filter) {
+            filter_contains_each(key.filter, n, batch_hashes, batch_reply, &batch);
+        } else {
+            for (size_t i = 0; i < n; i++) RedisModule_ReplyWithBool(ctx, 0);
         }
     }
     key_close(&key);

@@ -5,15 +5,6 @@
 static const uint32_t SALTS[BLOCKED_HASHES] = {0x47b6137bU, 0x44974d91U, 0x8824ad5bU, 0xa2b7289dU,
                                                0x705495c7U, 0x2df1424bU, 0x9efc4947U, 0x5c6bfb31U};
 
-#define BLOCK_BYTES (BLOCKED_BLOCK_BITS / 8)
-#define DISTANCE 16 // items between asking for a block and looking at it, as LAYER_DISTANCE
-
-/* Where the item's block begins. The high half of the hash picks it, without a division. */
-static inline uint64_t block_offset(uint64_t nbits, uint64_t hash) {
-    uint64_t nblocks = nbits / BLOCKED_BLOCK_BITS;
-    return (((hash >> 32) * nblocks) >> 32) * BLOCK_BYTES;
-}
-
 /* ---- Plain C: byte by byte, so that the byte order of the machine does not matter ----------- */
 
 static bool plain_contains(const uint8_t *block, uint32_t x) {
@@ -66,19 +57,12 @@ static AVX2 unsigned simd_add(uint8_t *block, uint32_t x) {
     return BLOCKED_HASHES - (unsigned)__builtin_popcount((unsigned)lanes);
 }
 
-static AVX2 size_t simd_keep_absent(const uint8_t *bits, uint64_t nbits, const struct hash *hashes,
-                                    uint8_t *index, size_t n) {
-    size_t kept = 0;
-    for (size_t i = 0; i < n + DISTANCE; i++) {
-        if (i >= DISTANCE) {
-            uint64_t hash = hashes[index[i - DISTANCE]].a;
-            bool hit = simd_contains(bits + block_offset(nbits, hash), (uint32_t)hash);
-            index[kept] = index[i - DISTANCE];
-            kept += !hit;
-        }
-        if (i < n) blocked_prefetch(bits, nbits, hashes[index[i]].a);
+static AVX2 void simd_contains_many(const uint8_t *bits, uint64_t nbits, const struct hash *hashes,
+                                    size_t n, bool *contained) {
+    for (size_t i = 0; i < n; i++) {
+        uint64_t hash = hashes[i].a;
+        contained[i] = simd_contains(bits + blocked_offset(nbits, hash), (uint32_t)hash);
     }
-    return kept;
 }
 
 static bool cpu_has_simd(void) {
@@ -87,26 +71,19 @@ static bool cpu_has_simd(void) {
 #else
 #define simd_contains plain_contains
 #define simd_add plain_add
-#define simd_keep_absent plain_keep_absent
+#define simd_contains_many plain_contains_many
 
 static bool cpu_has_simd(void) {
     return false;
 }
 #endif
 
-static size_t plain_keep_absent(const uint8_t *bits, uint64_t nbits, const struct hash *hashes,
-                                uint8_t *index, size_t n) {
-    size_t kept = 0;
-    for (size_t i = 0; i < n + DISTANCE; i++) {
-        if (i >= DISTANCE) {
-            uint64_t hash = hashes[index[i - DISTANCE]].a;
-            bool hit = plain_contains(bits + block_offset(nbits, hash), (uint32_t)hash);
-            index[kept] = index[i - DISTANCE];
-            kept += !hit;
-        }
-        if (i < n) blocked_prefetch(bits, nbits, hashes[index[i]].a);
+static void plain_contains_many(const uint8_t *bits, uint64_t nbits, const struct hash *hashes,
+                                size_t n, bool *contained) {
+    for (size_t i = 0; i < n; i++) {
+        uint64_t hash = hashes[i].a;
+        contained[i] = plain_contains(bits + blocked_offset(nbits, hash), (uint32_t)hash);
     }
-    return kept;
 }
 
 /* ---- The choice ----------------------------------------------------------------------------- */
@@ -123,21 +100,16 @@ bool blocked_use_simd(bool wanted) {
 }
 
 bool blocked_contains(const uint8_t *bits, uint64_t nbits, uint64_t hash) {
-    const uint8_t *block = bits + block_offset(nbits, hash);
+    const uint8_t *block = bits + blocked_offset(nbits, hash);
     return uses_simd ? simd_contains(block, (uint32_t)hash) : plain_contains(block, (uint32_t)hash);
 }
 
-size_t blocked_keep_absent(const uint8_t *bits, uint64_t nbits, const struct hash *hashes,
-                           uint8_t *index, size_t n) {
-    return uses_simd ? simd_keep_absent(bits, nbits, hashes, index, n)
-                     : plain_keep_absent(bits, nbits, hashes, index, n);
-}
-
-void blocked_prefetch(const uint8_t *bits, uint64_t nbits, uint64_t hash) {
-    __builtin_prefetch(bits + block_offset(nbits, hash));
+void blocked_contains_many(const uint8_t *bits, uint64_t nbits, const struct hash *hashes, size_t n,
+                           bool *contained) {
+    (uses_simd ? simd_contains_many : plain_contains_many)(bits, nbits, hashes, n, contained);
 }
 
 unsigned blocked_add(uint8_t *bits, uint64_t nbits, uint64_t hash) {
-    uint8_t *block = bits + block_offset(nbits, hash);
+    uint8_t *block = bits + blocked_offset(nbits, hash);
     return uses_simd ? simd_add(block, (uint32_t)hash) : plain_add(block, (uint32_t)hash);
 }

@@ -19,11 +19,19 @@
 
 bool blocked_contains(const uint8_t *bits, uint64_t nbits, uint64_t hash);
 
-/* As layer_keep_absent. */
-size_t blocked_keep_absent(const uint8_t *bits, uint64_t nbits, const struct hash *hashes,
-                           uint8_t *index, size_t n);
+/* The same for n items: contained[i] answers for hashes[i]. */
+void blocked_contains_many(const uint8_t *bits, uint64_t nbits, const struct hash *hashes, size_t n,
+                           bool *contained);
 
-void blocked_prefetch(const uint8_t *bits, uint64_t nbits, uint64_t hash);
+/* Where the item's block begins. The high half of the hash picks it, without a division. */
+static inline uint64_t blocked_offset(uint64_t nbits, uint64_t hash) {
+    uint64_t nblocks = nbits / BLOCKED_BLOCK_BITS;
+    return (((hash >> 32) * nblocks) >> 32) * (BLOCKED_BLOCK_BITS / 8);
+}
+
+static inline void blocked_prefetch(const uint8_t *bits, uint64_t nbits, uint64_t hash) {
+    __builtin_prefetch(bits + blocked_offset(nbits, hash));
+}
 
 /* Sets the item's bits; returns how many were not set before. */
 unsigned blocked_add(uint8_t *bits, uint64_t nbits, uint64_t hash);

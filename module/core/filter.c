@@ -114,22 +114,73 @@ bool filter_contains(const struct filter *filter, struct hash hash) {
     return any_contains(filter->layers, 0, filter->nlayers, hash);
 }
 
-/* contained[i] for all n items, as far as layers 0 to nlayers - 1 know. */
-static void contained_in(const struct layer *layers, uint32_t nlayers, const struct hash *hashes,
-                         size_t n, bool *contained) {
-    uint8_t absent[LAYER_WINDOW];
-    size_t nabsent = n;
-    for (size_t i = 0; i < n; i++) absent[i] = (uint8_t)i;
-    for (uint32_t i = nlayers; i-- > 0 && nabsent > 0;) {
-        nabsent = layer_keep_absent(&layers[i], hashes, absent, nabsent);
+/* A group's way through the filter, step by step as layer.h has them. The newest layer is asked
+ * first; what it surely does not hold asks for its first lines in the older ones on the way. */
+static void ask_on(const struct filter *filter, struct group *group) {
+    uint32_t newest = filter->nlayers - 1;
+    layer_ask_on(&filter->layers[newest], group);
+    for (uint32_t layer = newest; layer-- > 0;) {
+        for (size_t i = 0; i < group->n; i++) {
+            if (!group->hits[i]) layer_prefetch_first(&filter->layers[layer], group->hashes[i]);
+        }
     }
-    memset(contained, true, n * sizeof(*contained));
-    for (size_t i = 0; i < nabsent; i++) contained[absent[i]] = false;
+}
+
+static void answer(const struct filter *filter, struct group *group, bool *contained) {
+    uint32_t newest = filter->nlayers - 1;
+    layer_answer(&filter->layers[newest], group, contained);
+    for (size_t i = 0; i < group->n && newest > 0; i++) {
+        if (!contained[i]) contained[i] = any_contains(filter->layers, 0, newest, group->hashes[i]);
+    }
+}
+
+/* How many items the group that begins at `from` has. */
+static size_t group_size(size_t from, size_t n) {
+    if (from >= n) return 0;
+    return n - from < LAYER_GROUP ? n - from : LAYER_GROUP;
+}
+
+/* Three groups are under way: one is asked for, one asks on, and the eldest is answered. */
+void filter_contains_each(const struct filter *filter, size_t n, filter_source *source,
+                          filter_sink *sink, void *context) {
+    const struct layer *newest = &filter->layers[filter->nlayers - 1];
+    struct group groups[3];
+    for (size_t step = 0; step * LAYER_GROUP < n + 2 * LAYER_GROUP; step++) {
+        size_t from = step * LAYER_GROUP;
+        struct group *group = &groups[step % 3];
+        group->n = group_size(from, n);
+        source(context, from, group->n, group->hashes);
+        layer_ask(newest, group);
+        if (step >= 1) ask_on(filter, &groups[(step - 1) % 3]);
+        if (step >= 2) {
+            bool contained[LAYER_GROUP];
+            struct group *eldest = &groups[(step - 2) % 3];
+            answer(filter, eldest, contained);
+            sink(context, from - 2 * LAYER_GROUP, eldest->n, contained);
+        }
+    }
+}
+
+/* A batch that comes from one array and goes to another. */
+struct arrays {
+    const struct hash *hashes;
+    bool *answers;
+};
+
+static void take_hashes(void *context, size_t from, size_t n, struct hash *out) {
+    const struct arrays *arrays = context;
+    if (n > 0) memcpy(out, arrays->hashes + from, n * sizeof(*out));
+}
+
+static void keep_answers(void *context, size_t from, size_t n, const bool *answers) {
+    const struct arrays *arrays = context;
+    if (n > 0) memcpy(arrays->answers + from, answers, n * sizeof(*answers));
 }
 
 void filter_contains_many(const struct filter *filter, const struct hash *hashes, size_t n,
                           bool *contained) {
-    contained_in(filter->layers, filter->nlayers, hashes, n, contained);
+    struct arrays arrays = {hashes, contained};
+    filter_contains_each(filter, n, take_hashes, keep_answers, &arrays);
 }
 
 /* The error rate left for the layer that comes next. RedisBloom's filters grow by its own rules, so
@@ -185,49 +236,82 @@ static bool layer_is_full(const struct layer *layer) {
     return layer->items >= layer->capacity;
 }
 
-/* Adds an item that layers 0 to `known` - 1 do not contain. */
-static enum status add_behind(struct filter *filter, uint32_t known, struct hash hash,
-                              uint64_t max_bytes, bool *added) {
-    bool is_full = layer_is_full(&filter->layers[filter->nlayers - 1]);
-    // Adding tells by itself whether the newest layer had the item, unless that is full.
-    uint32_t to_ask = is_full ? filter->nlayers : filter->nlayers - 1;
-    if (any_contains(filter->layers, known, to_ask, hash)) {
-        *added = false;
-        return STATUS_OK;
-    }
-    if (is_full) {
-        if (filter->expansion == 0) return STATUS_FULL;
-        enum status st = grow(filter, max_bytes);
-        if (st != STATUS_OK) return st;
-    }
-    *added = layer_add(&filter->layers[filter->nlayers - 1], hash);
-    return STATUS_OK;
+/* What remains of an add when the item is in no older layer and the newest is full. */
+static enum status add_to_new_layer(struct filter *filter, struct hash hash, uint64_t max_bytes,
+                                    bool *added) {
+    if (filter->expansion == 0) return STATUS_FULL;
+    enum status st = grow(filter, max_bytes);
+    if (st == STATUS_OK) *added = layer_add(&filter->layers[filter->nlayers - 1], hash);
+    return st;
 }
 
 enum status filter_add(struct filter *filter, struct hash hash, uint64_t max_bytes, bool *added) {
-    return add_behind(filter, 0, hash, max_bytes, added);
+    uint32_t last = filter->nlayers - 1;
+    struct layer *newest = &filter->layers[last];
+    bool known = any_contains(filter->layers, 0, last, hash);
+    if (!known && layer_is_full(newest)) {
+        known = layer_contains(newest, hash);
+        if (!known) return add_to_new_layer(filter, hash, max_bytes, added);
+    }
+    *added = !known && layer_add(newest, hash);
+    return STATUS_OK;
+}
+
+/* The same for item i of a group that has asked layer `asked` for all its lines. */
+static enum status add_asked(struct filter *filter, uint32_t asked, const struct group *group,
+                             size_t i, uint64_t max_bytes, bool *added) {
+    struct hash hash = group->hashes[i];
+    if (asked != filter->nlayers - 1) return filter_add(filter, hash, max_bytes, added);
+    struct layer *newest = &filter->layers[asked];
+    bool known = any_contains(filter->layers, 0, asked, hash);
+    if (!known && layer_is_full(newest)) {
+        known = layer_asked_contains(newest, group, i);
+        if (!known) return add_to_new_layer(filter, hash, max_bytes, added);
+    }
+    *added = !known && layer_asked_add(newest, group, i);
+    return STATUS_OK;
+}
+
+static void ask_to_add(const struct filter *filter, struct group *group) {
+    uint32_t newest = filter->nlayers - 1;
+    layer_ask_all(&filter->layers[newest], group);
+    for (uint32_t layer = newest; layer-- > 0;) {
+        for (size_t i = 0; i < group->n; i++) {
+            layer_prefetch_first(&filter->layers[layer], group->hashes[i]);
+        }
+    }
+}
+
+/* Two groups are under way: one is asked for while the one before is added. */
+enum status filter_add_each(struct filter *filter, size_t n, uint64_t max_bytes,
+                            filter_source *source, filter_sink *sink, void *context, size_t *done) {
+    struct group groups[2];
+    uint32_t asked[2]; // the layer that was the newest when the group asked
+    enum status st = STATUS_OK;
+    *done = 0;
+    for (size_t step = 0; *done < n && st == STATUS_OK; step++) {
+        struct group *group = &groups[step % 2];
+        group->n = group_size(step * LAYER_GROUP, n);
+        source(context, step * LAYER_GROUP, group->n, group->hashes);
+        ask_to_add(filter, group);
+        asked[step % 2] = filter->nlayers - 1;
+        if (step == 0) continue;
+        bool added[LAYER_GROUP];
+        size_t i = 0;
+        for (const struct group *elder = &groups[(step - 1) % 2]; i < elder->n; i++) {
+            st = add_asked(filter, asked[(step - 1) % 2], elder, i, max_bytes, &added[i]);
+            if (st != STATUS_OK) break;
+        }
+        sink(context, *done, i, added);
+        *done += i;
+    }
+    return st;
 }
 
 enum status filter_add_many(struct filter *filter, const struct hash *hashes, size_t n,
                             uint64_t max_bytes, bool *added, size_t *done) {
-    // Full layers do not change any more, whatever happens below: ask them all at once.
-    uint32_t older =
-        layer_is_full(&filter->layers[filter->nlayers - 1]) ? filter->nlayers : filter->nlayers - 1;
-    bool contained[LAYER_WINDOW];
-    contained_in(filter->layers, older, hashes, n, contained);
-    size_t asked = 0;
-    for (*done = 0; *done < n; ++*done) {
-        size_t i = *done;
-        for (; asked < n && asked <= i + LAYER_DISTANCE; asked++) {
-            const struct layer *newest = &filter->layers[filter->nlayers - 1];
-            if (!contained[asked] && !layer_is_full(newest)) layer_prefetch(newest, hashes[asked]);
-        }
-        added[i] = false;
-        if (contained[i]) continue;
-        enum status st = add_behind(filter, older, hashes[i], max_bytes, &added[i]);
-        if (st != STATUS_OK) return st;
-    }
-    return STATUS_OK;
+    struct arrays arrays = {hashes, added};
+    return filter_add_each(filter, n, max_bytes, take_hashes, keep_answers, &arrays, done);
 }
 
 uint64_t filter_capacity(const struct filter *filter) {

@@ -21,7 +21,6 @@
 
 #define FILTER_MAX_CAPACITY INT64_MAX // what an integer of the protocol can say
 #define FILTER_MAX_EXPANSION 32768
-#define FILTER_WINDOW LAYER_WINDOW // items that the functions for many take at most
 #define FILTER_NO_LIMIT UINT64_MAX // for max_bytes
 
 /* What a user chooses at creation. */
@@ -74,8 +73,17 @@ static inline struct hash filter_hash(const struct filter *filter, const void *i
 /* False: surely never added. True: maybe added. */
 bool filter_contains(const struct filter *filter, struct hash hash);
 
-/* The same for n items, at most FILTER_WINDOW, and with the cost of memory shared among them:
- * contained[i] answers for hashes[i]. */
+/* Where the items of a batch come from and where the answers go: a few at a time, in order. The
+ * source puts the hashes of items `from` to `from` + n - 1 into `out`; the sink is told whether
+ * each of them is contained, or was added. While they work, the memory of others arrives. */
+typedef void filter_source(void *context, size_t from, size_t n, struct hash *out);
+typedef void filter_sink(void *context, size_t from, size_t n, const bool *answers);
+
+/* filter_contains for items 0 to n - 1, with the cost of memory shared among them. */
+void filter_contains_each(const struct filter *filter, size_t n, filter_source *source,
+                          filter_sink *sink, void *context);
+
+/* The same for an array of hashes: contained[i] answers for hashes[i]. */
 void filter_contains_many(const struct filter *filter, const struct hash *hashes, size_t n,
                           bool *contained);
 
@@ -85,9 +93,13 @@ void filter_contains_many(const struct filter *filter, const struct hash *hashes
  * An item that is contained already is STATUS_OK, not added, even in a full filter. */
 enum status filter_add(struct filter *filter, struct hash hash, uint64_t max_bytes, bool *added);
 
-/* Adds n items, at most FILTER_WINDOW, in order, exactly as n calls of filter_add would, with the
- * cost of memory shared among them. added[i] answers for hashes[i], i < *done. Stops at the first
- * item that is not STATUS_OK and returns its status; *done is then its index, else n. */
+/* Adds items 0 to n - 1, in order, exactly as n calls of filter_add would, with the cost of memory
+ * shared among them. Stops at the first item that is not STATUS_OK and returns its status; *done is
+ * then its index, else n. The sink is told of the items before *done. */
+enum status filter_add_each(struct filter *filter, size_t n, uint64_t max_bytes,
+                            filter_source *source, filter_sink *sink, void *context, size_t *done);
+
+/* The same for an array of hashes: added[i] answers for hashes[i], i < *done. */
 enum status filter_add_many(struct filter *filter, const struct hash *hashes, size_t n,
                             uint64_t max_bytes, bool *added, size_t *done);
 

@@ -44,67 +44,56 @@ void layer_clear(struct layer *layer) {
     layer->bits = NULL;
 }
 
-/* ---- Positions ------------------------------------------------------------------------------ */
-
-/* An item on its way: its positions, computed once, and whether all bits seen so far are set. */
-#define MAX_PROBES 32 // more, as imported layers may have, are walked one by one
-
-struct probe {
-    struct hash hash;
-    uint64_t pos[MAX_PROBES];
-    unsigned hit;
-};
-
-static inline void probe_ask(const struct layer *layer, struct probe *probe, uint32_t from,
-                             uint32_t to) {
-    uint64_t walk = probe->hash.a + from * probe->hash.b;
-    for (uint32_t i = from; i < to; i++, walk += probe->hash.b) {
-        probe->pos[i] = layer_position(layer, walk);
-        __builtin_prefetch(layer->bits + (probe->pos[i] >> 3));
-    }
-}
-
-static inline void probe_look(const struct layer *layer, struct probe *probe, uint32_t from,
-                              uint32_t to) {
-    for (uint32_t i = from; i < to; i++) {
-        uint64_t pos = probe->pos[i];
-        probe->hit &= (unsigned)layer->bits[pos >> 3] >> (pos & 7);
-    }
-}
-
 /* ---- One item ------------------------------------------------------------------------------- */
 
-/* For the k that no struct probe has room for. */
+static inline bool bit_is_set(const struct layer *layer, uint64_t pos) {
+    return layer->bits[pos >> 3] >> (pos & 7) & 1;
+}
+
+/* Computes the positions `from` to `to` - 1 and asks for their lines. */
+static inline void ask(const struct layer *layer, struct hash hash, uint64_t *pos, uint32_t from,
+                       uint32_t to) {
+    uint64_t walk = hash.a + from * hash.b;
+    for (uint32_t i = from; i < to; i++, walk += hash.b) {
+        pos[i] = layer_position(layer, walk);
+        __builtin_prefetch(layer->bits + (pos[i] >> 3));
+    }
+}
+
+static inline bool all_set(const struct layer *layer, const uint64_t *pos, uint32_t from,
+                           uint32_t to) {
+    bool hit = true;
+    for (uint32_t i = from; i < to; i++) hit &= bit_is_set(layer, pos[i]);
+    return hit;
+}
+
+/* For the k that no list of positions has room for. */
 static bool walk_contains(const struct layer *layer, struct hash hash) {
     uint64_t walk = hash.a;
     for (uint32_t i = 0; i < layer->nhashes; i++, walk += hash.b) {
-        uint64_t pos = layer_position(layer, walk);
-        if (!(layer->bits[pos >> 3] & (1U << (pos & 7)))) return false;
+        if (!bit_is_set(layer, layer_position(layer, walk))) return false;
     }
     return true;
 }
 
-bool layer_contains(const struct layer *layer, struct hash hash) {
-    if (layer->layout == LAYOUT_BLOCKED) return blocked_contains(layer->bits, layer->nbits, hash.a);
-    if (layer->nhashes > MAX_PROBES) return walk_contains(layer, hash);
-    // All lines are on their way before the first is looked at.
-    struct probe probe;
-    probe.hash = hash;
-    probe.hit = 1;
-    probe_ask(layer, &probe, 0, layer->nhashes);
-    for (uint32_t i = 0; i < layer->nhashes && probe.hit; i++) probe_look(layer, &probe, i, i + 1);
-    return probe.hit;
+static bool has_list(const struct layer *layer) {
+    return layer->layout == LAYOUT_CLASSIC && layer->nhashes <= LAYER_MAX_PROBES;
 }
 
-void layer_prefetch(const struct layer *layer, struct hash hash) {
-    if (layer->layout == LAYOUT_BLOCKED) {
-        blocked_prefetch(layer->bits, layer->nbits, hash.a);
-    } else {
-        uint64_t walk = hash.a;
-        for (uint32_t i = 0; i < layer->nhashes; i++, walk += hash.b) {
-            __builtin_prefetch(layer->bits + (layer_position(layer, walk) >> 3), 1);
-        }
+/* Of a layer that has no list of positions. */
+static bool plain_contains(const struct layer *layer, struct hash hash) {
+    if (layer->layout == LAYOUT_BLOCKED) return blocked_contains(layer->bits, layer->nbits, hash.a);
+    return walk_contains(layer, hash);
+}
+
+bool layer_contains(const struct layer *layer, struct hash hash) {
+    if (!has_list(layer)) return plain_contains(layer, hash);
+    uint64_t pos[LAYER_MAX_PROBES];
+    ask(layer, hash, pos, 0, layer->nhashes); // all lines are on their way before one is looked at
+    for (uint32_t i = 0; i < layer->nhashes; i++) {
+        if (!bit_is_set(layer, pos[i])) return false;
     }
+    return true;
 }
 
 static inline uint64_t set_bit(struct layer *layer, uint64_t pos) {
@@ -117,87 +106,128 @@ static inline uint64_t set_bit(struct layer *layer, uint64_t pos) {
 
 /* Sets the bits and returns how many were not set. Nothing is written for an item whose bits are
  * all there: its lines stay clean, and its pages are not copied while a child is saving. */
-static uint64_t set_bits(struct layer *layer, struct hash hash) {
+static uint64_t set_listed(struct layer *layer, const uint64_t *pos) {
+    if (all_set(layer, pos, 0, layer->nhashes)) return 0;
     uint64_t fresh = 0;
-    if (layer->nhashes > MAX_PROBES) {
-        uint64_t walk = hash.a;
-        for (uint32_t i = 0; i < layer->nhashes; i++, walk += hash.b) {
-            fresh += set_bit(layer, layer_position(layer, walk));
-        }
-        return fresh;
-    }
-    struct probe probe;
-    probe.hash = hash;
-    probe.hit = 1;
-    probe_ask(layer, &probe, 0, layer->nhashes);
-    probe_look(layer, &probe, 0, layer->nhashes);
-    if (probe.hit) return 0;
-    for (uint32_t i = 0; i < layer->nhashes; i++) fresh += set_bit(layer, probe.pos[i]);
+    for (uint32_t i = 0; i < layer->nhashes; i++) fresh += set_bit(layer, pos[i]);
     return fresh;
 }
 
-bool layer_add(struct layer *layer, struct hash hash) {
-    uint64_t fresh = layer->layout == LAYOUT_BLOCKED
-                         ? blocked_add(layer->bits, layer->nbits, hash.a)
-                         : set_bits(layer, hash);
+static uint64_t set_walked(struct layer *layer, struct hash hash) {
+    uint64_t fresh = 0, walk = hash.a;
+    for (uint32_t i = 0; i < layer->nhashes; i++, walk += hash.b) {
+        fresh += set_bit(layer, layer_position(layer, walk));
+    }
+    return fresh;
+}
+
+static bool count_fresh(struct layer *layer, uint64_t fresh) {
     layer->ones += fresh;
     layer->items += fresh != 0;
     return fresh != 0;
 }
 
-/* ---- Many items ----------------------------------------------------------------------------- */
+bool layer_add(struct layer *layer, struct hash hash) {
+    if (layer->layout == LAYOUT_BLOCKED) {
+        return count_fresh(layer, blocked_add(layer->bits, layer->nbits, hash.a));
+    }
+    if (!has_list(layer)) return count_fresh(layer, set_walked(layer, hash));
+    uint64_t pos[LAYER_MAX_PROBES];
+    ask(layer, hash, pos, 0, layer->nhashes);
+    return count_fresh(layer, set_listed(layer, pos));
+}
+
+/* ---- A group -------------------------------------------------------------------------------- */
 
 /* In a layer that is half full three probes find seven absent items out of eight, so only the first
  * three lines are asked for at first, and the rest of those that pass. */
 #define FIRST_PROBES 3
-/* Three items are in hand at a time: one whose first lines are asked for, one that is looked at
- * there and, if it passes, asks for the rest, and one that is decided. */
-static size_t keep_absent(const struct layer *layer, const struct hash *hashes, uint8_t *index,
-                          size_t n) {
-    uint32_t k = layer->nhashes;
-    uint32_t first = k < FIRST_PROBES ? k : FIRST_PROBES;
-    struct probe ring[2 * LAYER_DISTANCE];
-    size_t kept = 0;
-    for (size_t i = 0; i < n + 2 * LAYER_DISTANCE; i++) {
-        if (i >= 2 * LAYER_DISTANCE) {
-            struct probe *probe = &ring[i % (2 * LAYER_DISTANCE)];
-            if (probe->hit) probe_look(layer, probe, first, k);
-            index[kept] = index[i - 2 * LAYER_DISTANCE];
-            kept += !probe->hit;
-        }
-        if (i >= LAYER_DISTANCE && i - LAYER_DISTANCE < n) {
-            struct probe *probe = &ring[(i - LAYER_DISTANCE) % (2 * LAYER_DISTANCE)];
-            probe_look(layer, probe, 0, first);
-            if (probe->hit) probe_ask(layer, probe, first, k);
-        }
-        if (i < n) {
-            struct probe *probe = &ring[i % (2 * LAYER_DISTANCE)];
-            probe->hash = hashes[index[i]];
-            probe->hit = 1;
-            probe_ask(layer, probe, 0, first);
-        }
-    }
-    return kept;
+
+static uint32_t first_probes(const struct layer *layer) {
+    return layer->nhashes < FIRST_PROBES ? layer->nhashes : FIRST_PROBES;
 }
 
-static size_t keep_absent_one_by_one(const struct layer *layer, const struct hash *hashes,
-                                     uint8_t *index, size_t n) {
-    size_t kept = 0;
-    for (size_t i = 0; i < n; i++) {
-        bool hit = layer_contains(layer, hashes[index[i]]);
-        index[kept] = index[i];
-        kept += !hit;
+static void ask_blocks(const struct layer *layer, const struct group *group) {
+    for (size_t i = 0; i < group->n; i++) {
+        blocked_prefetch(layer->bits, layer->nbits, group->hashes[i].a);
     }
-    return kept;
 }
 
-size_t layer_keep_absent(const struct layer *layer, const struct hash *hashes, uint8_t *index,
-                         size_t n) {
+/* The positions 0 to `to` - 1 of each item. */
+static void ask_group(const struct layer *layer, struct group *group, uint32_t to) {
     if (layer->layout == LAYOUT_BLOCKED) {
-        return blocked_keep_absent(layer->bits, layer->nbits, hashes, index, n);
+        ask_blocks(layer, group);
+    } else if (has_list(layer)) {
+        for (size_t i = 0; i < group->n; i++) {
+            ask(layer, group->hashes[i], group->pos[i], 0, to);
+        }
     }
-    if (layer->nhashes > MAX_PROBES) return keep_absent_one_by_one(layer, hashes, index, n);
-    return keep_absent(layer, hashes, index, n);
+}
+
+void layer_ask(const struct layer *layer, struct group *group) {
+    ask_group(layer, group, first_probes(layer));
+}
+
+void layer_ask_on(const struct layer *layer, struct group *group) {
+    if (!has_list(layer)) {
+        memset(group->hits, false, sizeof(group->hits)); // not known before the answer
+        return;
+    }
+    uint32_t first = first_probes(layer);
+    for (size_t i = 0; i < group->n; i++) {
+        group->hits[i] = all_set(layer, group->pos[i], 0, first);
+        if (group->hits[i]) {
+            ask(layer, group->hashes[i], group->pos[i], first, layer->nhashes);
+        }
+    }
+}
+
+void layer_answer(const struct layer *layer, struct group *group, bool *contained) {
+    if (layer->layout == LAYOUT_BLOCKED) {
+        blocked_contains_many(layer->bits, layer->nbits, group->hashes, group->n, contained);
+        return;
+    }
+    if (!has_list(layer)) {
+        for (size_t i = 0; i < group->n; i++) contained[i] = walk_contains(layer, group->hashes[i]);
+        return;
+    }
+    uint32_t first = first_probes(layer);
+    for (size_t i = 0; i < group->n; i++) {
+        contained[i] = group->hits[i] && all_set(layer, group->pos[i], first, layer->nhashes);
+    }
+}
+
+void layer_ask_all(const struct layer *layer, struct group *group) {
+    ask_group(layer, group, layer->nhashes);
+}
+
+bool layer_asked_contains(const struct layer *layer, const struct group *group, size_t i) {
+    if (!has_list(layer)) return plain_contains(layer, group->hashes[i]);
+    return all_set(layer, group->pos[i], 0, layer->nhashes);
+}
+
+bool layer_asked_add(struct layer *layer, const struct group *group, size_t i) {
+    if (!has_list(layer)) return layer_add(layer, group->hashes[i]);
+    return count_fresh(layer, set_listed(layer, group->pos[i]));
+}
+
+static void prefetch(const struct layer *layer, struct hash hash, uint32_t n) {
+    if (layer->layout == LAYOUT_BLOCKED) {
+        blocked_prefetch(layer->bits, layer->nbits, hash.a);
+        return;
+    }
+    uint64_t walk = hash.a;
+    for (uint32_t i = 0; i < n; i++, walk += hash.b) {
+        __builtin_prefetch(layer->bits + (layer_position(layer, walk) >> 3));
+    }
+}
+
+void layer_prefetch_first(const struct layer *layer, struct hash hash) {
+    prefetch(layer, hash, first_probes(layer));
+}
+
+void layer_prefetch(const struct layer *layer, struct hash hash) {
+    prefetch(layer, hash, layer->nhashes);
 }
 
 /* ---- The bits as a whole -------------------------------------------------------------------- */

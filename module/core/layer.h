@@ -36,15 +36,18 @@ struct layer {
     uint8_t shift;     // hash_shift of the filter's scheme
 };
 
-/* How many items the functions for many take at most. */
-#define LAYER_WINDOW 256
+/* Items on their way through a layer together, and the positions of their bits. So many that the
+ * lines asked for at a time, three for each (layer.c), are as many as a core can wait for, some two
+ * dozen: asking for those of 32 items at once took twice as long per item. */
+#define LAYER_GROUP 8
+#define LAYER_MAX_PROBES 32 // items with more, as imported layers may have, are walked one by one
 
-/* How many items lie between asking for an item's memory and looking at it. A core can wait for
- * some two dozen cache lines at a time: 8 items keep it at that without the first being pushed out
- * again. Asking for 32 items at once and then looking at them took 190 ns per item at 238 MiB, this
- * way 98.
- */
-#define LAYER_DISTANCE 8
+struct group {
+    size_t n;
+    struct hash hashes[LAYER_GROUP];
+    bool hits[LAYER_GROUP]; // whether all bits seen so far are set
+    uint64_t pos[LAYER_GROUP][LAYER_MAX_PROBES];
+};
 
 static inline uint64_t layer_bytes(uint64_t nbits) {
     return nbits / 8 + (nbits % 8 != 0);
@@ -80,12 +83,22 @@ void layer_clear(struct layer *layer);
 /* False: surely not added. True: maybe added. */
 bool layer_contains(const struct layer *layer, struct hash hash);
 
-/* The same for hashes[index[0]], ..., hashes[index[n-1]], n at most LAYER_WINDOW. Keeps in `index`,
- * in order, those that are surely not there, and returns how many they are. */
-size_t layer_keep_absent(const struct layer *layer, const struct hash *hashes, uint8_t *index,
-                         size_t n);
+/* The same for a group of items, in three steps with other work between them, while the memory
+ * arrives: ask for the first lines of each; look at them, and ask for the rest of those that pass;
+ * answer, contained[i] for item i. */
+void layer_ask(const struct layer *layer, struct group *group);
+void layer_ask_on(const struct layer *layer, struct group *group);
+void layer_answer(const struct layer *layer, struct group *group, bool *contained);
 
-/* Asks for the memory that layer_add of this item will need. */
+/* Asks for all lines of a group at once: for items that will be added. */
+void layer_ask_all(const struct layer *layer, struct group *group);
+
+/* layer_contains and layer_add for item i of a group that has asked for all lines. */
+bool layer_asked_contains(const struct layer *layer, const struct group *group, size_t i);
+bool layer_asked_add(struct layer *layer, const struct group *group, size_t i);
+
+/* Asks for an item's first lines, or all, of which nothing is remembered. */
+void layer_prefetch_first(const struct layer *layer, struct hash hash);
 void layer_prefetch(const struct layer *layer, struct hash hash);
 
 /* Sets the item's bits; true, and counted, if at least one of them was not set before. */

@@ -3,6 +3,7 @@
 #include "rdb/tool/adder.h"
 
 #include "module/core/mem.h"
+#include "rdb/tool/items.h"
 #include "rdb/tool/measure.h"
 #include "rdb/tool/tool.h"
 
@@ -45,14 +46,11 @@ struct adder {
 /* ---- The exact way ------------------------------------------------------------------------ */
 
 static void add_exactly(struct filter *filter, const struct hash *hashes, size_t n) {
-    bool added[FILTER_WINDOW];
-    for (size_t i = 0; i < n; i += FILTER_WINDOW) {
-        size_t some = n - i < FILTER_WINDOW ? n - i : FILTER_WINDOW;
-        size_t done;
-        if (filter_add_many(filter, hashes + i, some, FILTER_NO_LIMIT, added, &done)) {
-            tool_die("there are more items than the capacity, %llu",
-                     (unsigned long long)filter_capacity(filter));
-        }
+    static bool added[BATCH]; // nobody asks
+    size_t done;
+    if (filter_add_many(filter, hashes, n, FILTER_NO_LIMIT, added, &done)) {
+        tool_die("there are more items than the capacity, %llu",
+                 (unsigned long long)filter_capacity(filter));
     }
 }
 
@@ -172,7 +170,7 @@ static void hand_over(struct adder *adder) {
 void adder_take(struct adder *adder, size_t n) {
     struct batch *batch = &adder->batches[adder->filling];
     batch->n += n;
-    if (BATCH - batch->n < FILTER_WINDOW) hand_over(adder);
+    if (BATCH - batch->n < ITEMS_BATCH) hand_over(adder);
 }
 
 void adder_end(struct adder *adder) {

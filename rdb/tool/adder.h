@@ -20,7 +20,7 @@ struct adder;
  * capacity; more of them end the program. */
 struct adder *adder_begin(struct filter *filter, bool is_exact);
 
-/* Where the next hashes go, at most FILTER_WINDOW, and then how many came. */
+/* Where the next hashes go, at most ITEMS_BATCH, and then how many came. */
 struct hash *adder_room(struct adder *adder);
 void adder_take(struct adder *adder, size_t n);
 

@@ -136,9 +136,9 @@ static void spool_items(struct spool *spool, struct items *items, const struct o
 }
 
 static void add_waiting(struct adder *adder, const struct spool *spool) {
-    for (size_t i = 0; i < spool->nwaiting; i += FILTER_WINDOW) {
+    for (size_t i = 0; i < spool->nwaiting; i += ITEMS_BATCH) {
         size_t left = spool->nwaiting - i;
-        size_t n = left < FILTER_WINDOW ? left : FILTER_WINDOW;
+        size_t n = left < ITEMS_BATCH ? left : ITEMS_BATCH;
         memcpy(adder_room(adder), spool->waiting + i, n * sizeof(struct hash));
         adder_take(adder, n);
     }

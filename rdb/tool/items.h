@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define ITEMS_BATCH FILTER_WINDOW // as many as the filter takes at a time
+#define ITEMS_BATCH 256 // how many come at a time
 
 struct item {
     const uint8_t *bytes; // the item itself
