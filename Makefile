@@ -62,7 +62,7 @@ RUN_DEPS = CC='$(CC)' PYTHON='$(PYTHON)' REDIS_SERVER='$(REDIS_SERVER)' \
 RUN_TESTS = $(TEST_ENV) BLOOMPORT_SO='$(abspath $(SO))' BLOOMPORT_TOOL='$(abspath $(TOOL))' REDIS_SERVER='$(REDIS_SERVER)' \
             $(PYTHON) tests/tools/run_tests.py --out $(OBJ)
 
-.PHONY: all run deps deps-run test test-unit test-server test-tool test-large test-interop asan study bench bench-plot bench-core \
+.PHONY: all run deps deps-run test test-unit test-server test-tool test-recipes test-large test-interop asan study bench bench-plot bench-core \
         check-layers format clean help
 .DELETE_ON_ERROR:
 .SECONDARY:
@@ -85,7 +85,7 @@ deps-run:
 	@$(RUN_DEPS) run
 
 test: $(SO) $(TOOL) $(UNIT) | deps ## install what is missing, run every quick test; ends in "N passed, N failed"
-	@$(RUN_TESTS) --unit $(UNIT) --server tests/server tests/tool
+	@$(RUN_TESTS) --unit $(UNIT) --server tests/server tests/tool tests/recipes tests/page/test_numbers.py
 
 test-unit: $(UNIT) | deps ## the pure code, no server needed: T=test_sizing for one program
 	@$(RUN_TESTS) --unit $(if $(T),$(filter %/$(T),$(UNIT)),$(UNIT))
@@ -95,6 +95,9 @@ test-server: $(SO) | deps ## the module in a real server: T=test_insert for one 
 
 test-tool: $(SO) $(TOOL) | deps ## the command-line tool, with a real server for push and pull
 	@$(RUN_TESTS) --server tests/tool
+
+test-recipes: $(SO) | deps ## the recipes of the README, run as they stand
+	@$(RUN_TESTS) --server tests/recipes
 
 test-large: $(SO) $(LARGE) | deps ## slow tests and those that need gigabytes: T=large_rate for one
 	@set -e; for program in $(if $(T),$(filter %/$(T),$(LARGE)),$(LARGE)); do $$program; done

@@ -27,6 +27,7 @@ missing_packages() {
     have_header cmocka.h || echo libcmocka-dev
     have_module pytest || echo python3-pytest
     have_module redis || echo python3-redis
+    have_command node || echo nodejs
 }
 
 as_root() {

@@ -1,0 +1,205 @@
+// module/core/rate.c in JavaScript: the rate of false yes of a full layer, term by term as there,
+// where every term is explained. Here for XXH64 and for arrays below 2^53 bits, which Number holds.
+
+import { exp, ln, pow } from "./real.js";
+
+const TOTIENT = [0, 1, 1, 2, 2, 4, 2, 6, 4, 6, 4, 10, 4, 12, 6, 8, 8, 16, 6, 18, 8, 12, 10, 22, 8,
+                 20, 12, 18, 12, 28, 8];
+
+function gcd(a, b) {
+  while (b !== 0) [a, b] = [b, a % b];
+  return a;
+}
+
+function twosOf(n) {
+  let twos = 1;
+  while (n % (2 * twos) === 0) twos *= 2;
+  return twos;
+}
+
+// ---- Items and queries that visit few positions
+
+function repeatFamily(weights, k, b, visits, limit) {
+  const step = visits / b;
+  let sum = weights[visits];
+  for (let count = visits + step; count < limit; count += step) sum += 2 * weights[count];
+  return sum / (b * (k - visits));
+}
+
+function repeatingByWraps(s, weights) {
+  let sum = 0;
+  for (let d = 1; d < s.k && d <= s.m; d++) {
+    if (s.m % d !== 0) continue;
+    const limit = Math.min(gcd(d, s.twoPart) * s.oddPart, s.k);
+    for (let b = 1; b < limit; b++) {
+      const visits = (b / gcd(b, d)) * d;
+      if (visits >= limit || gcd(b, s.oddPart) !== 1) continue;
+      sum += TOTIENT[b] * TOTIENT[d] * repeatFamily(weights, s.k, b, visits, limit);
+    }
+  }
+  return sum / s.m;
+}
+
+function repeatingInCircles(s, weights) {
+  let sum = 0;
+  for (let d = 1; d <= s.twoPart && d < s.k && d * s.oddPart < s.k; d++)
+    if (s.twoPart % d === 0) sum += TOTIENT[d] * weights[d * s.oddPart];
+  return sum / s.twoPart;
+}
+
+const repeating = (s, weights) => repeatingByWraps(s, weights) + repeatingInCircles(s, weights);
+
+const repeatingQueries = (s) => repeating(s, s.powers.map((power) => power - s.powers[s.k]));
+
+function distinctPositions(s) {
+  return s.k - repeating(s, Array.from({ length: s.k + 1 }, (_, i) => s.k - i));
+}
+
+// ---- The fill
+
+function fillExcess(s, distinct, f) {
+  let sum = 0, slope = 0, power = 1;
+  for (let i = 1; i <= s.k; i++) {
+    slope += power;
+    power *= f;
+    sum += power / i;
+  }
+  return sum - (distinct / s.m) * (0.5 * ln(slope) + s.n);
+}
+
+function fillWhenFull(s) {
+  const distinct = distinctPositions(s);
+  let low = 0, high = 1;
+  for (let step = 0; step < 50; step++) {
+    const middle = 0.5 * (low + high);
+    if (fillExcess(s, distinct, middle) < 0) low = middle;
+    else high = middle;
+  }
+  return high;
+}
+
+// ---- Items along the query
+
+function alignedWeight(s, f) {
+  const k = s.k, wraps = s.oddPart > 1;
+  const whole = wraps ? (3 + 14 / k) / (k * k) : 2;
+  let sum = whole;
+  for (let j = 1; j + 3 <= k; j++)
+    sum += s.powers[j] * (wraps ? (whole * (j + 1.0) * (j + 2.0)) / 2 : 4);
+  return sum + (wraps ? 2.2 : 5.0) * (k - 3) * pow(f, k / 2);
+}
+
+function alignedItems(s, f) {
+  const k = s.k;
+  if (k < 2) return 0;
+  const pairs = ((k * (k - 1)) / 2) * s.powers[k - 2] * (1 - f) * (1 - f);
+  let sum = -k * pairs;
+  if (k >= 3) {
+    const atMostTwo = s.powers[k] + pairs + k * s.powers[k - 1] * (1 - f);
+    sum += alignedWeight(s, f) * (1 - atMostTwo);
+  }
+  return (s.n / (s.m * s.m)) * sum;
+}
+
+function alignedRepeats(s, f) {
+  const k = s.k;
+  const empty = 1 - f > 0.3 ? 1 - f : 0.3;
+  const cases = k > 3 ? ((k * k - 9) * 0.2) / (empty * empty) : 0;
+  return (cases * s.n) / (s.m * s.m * s.m);
+}
+
+// ---- Factors that strides share with m
+
+function crowdedCosets(s) {
+  let sum = 0;
+  for (let d = 2; d <= s.k; d++) {
+    if (s.m % d !== 0) continue;
+    const odd = d / twosOf(d);
+    const stays = odd === 1 || odd === s.oddPart || s.oddPart === 1;
+    sum += (stays ? 0.7 : 0.2) * TOTIENT[d] * d * d;
+  }
+  return (s.n / (s.m * s.m * s.m)) * sum;
+}
+
+function commonFactors(s, f) {
+  const isEven = s.m % 2 === 0, wraps = s.oddPart > 1;
+  if (s.k < 3 || (!isEven && wraps)) return 0;
+  const strides = isEven ? 5.5 * (s.k - 2.5) * pow(f, s.k / 2) : 0;
+  return crowdedCosets(s) + (s.n / (s.m * s.m)) * strides;
+}
+
+function visitingRate(s, f) {
+  s.powers = [1];
+  for (let i = 1; i <= s.k; i++) s.powers.push(s.powers[i - 1] * f);
+  return s.powers[s.k] + repeatingQueries(s);
+}
+
+function crowdedClass(s, f) {
+  const twos = twosOf(s.m);
+  let g = twos;
+  while (g > 1 && s.m / g <= s.k) g /= 2;
+  const m = s.m / g;
+  if (g === 1 || m > 2.5 * s.k) return 0;
+  const inner = { n: 1, m, k: s.k, oddPart: s.oddPart, twoPart: m / s.oddPart };
+  const more = ((1 - f) * distinctPositions(inner)) / m;
+  const above = visitingRate(inner, f + more) - visitingRate(inner, f) -
+                s.k * s.powers[s.k - 1] * more;
+  const chance = (g < twos ? 0.5 : 1.0) / (g * g * g);
+  return above * s.n * chance;
+}
+
+// ---- The sum
+
+/** Of a layer of m bits and k = 1..30 hashes to which `items` adds have counted. */
+export function rateWhenFull(items, m, k) {
+  const s = { n: items, m, k, twoPart: twosOf(m) };
+  s.oddPart = m / s.twoPart;
+  const f = fillWhenFull(s);
+  let rate = visitingRate(s, f); // first: it sets the powers the others use
+  rate += alignedItems(s, f) + alignedRepeats(s, f);
+  rate += commonFactors(s, f) + crowdedClass(s, f);
+  return rate < 1 ? rate : 1;
+}
+
+// ---- The BLOCKED layout
+
+function blockHit(misses) {
+  const word = 1 - misses, two = word * word;
+  return two * two * two * two;
+}
+
+function blockLoad(offers, blocks) {
+  let rate = 0, known = 0, misses = 1;
+  if (blocks < 2) {
+    for (let j = 0; j < offers && misses > 1e-20; j++, misses *= 31.0 / 32) known += blockHit(misses);
+    return { rate: blockHit(misses), known };
+  }
+  const odds = 1 / (blocks - 1), mean = offers / blocks;
+  let chance = exp(offers * ln(1 - 1 / blocks)), above = 1;
+  for (let j = 0; j <= offers && (j <= mean || chance > 1e-20); j++) {
+    rate += chance * blockHit(misses);
+    above -= chance;
+    known += above > 0 ? above * blockHit(misses) : 0;
+    chance *= ((offers - j) / (j + 1)) * odds;
+    misses *= 31.0 / 32;
+  }
+  return { rate, known };
+}
+
+/** The same of a layer of `blocks` blocks, layout BLOCKED. */
+export function rateBlockedWhenFull(items, blocks) {
+  if (items >= blocks * 256) return 1;
+  let low = items, high = items;
+  for (let i = 0; i < 64; i++) {
+    if (high - blockLoad(high, blocks).known * blocks >= items) break;
+    low = high;
+    high *= 2;
+    if (high > items * 16) return 1;
+  }
+  for (let i = 0; i < 40 && high > low; i++) {
+    const middle = 0.5 * (low + high);
+    if (middle - blockLoad(middle, blocks).known * blocks >= items) high = middle;
+    else low = middle;
+  }
+  return blockLoad(high, blocks).rate;
+}

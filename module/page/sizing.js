@@ -1,0 +1,104 @@
+// module/core/sizing.c, and the growth of filter.c, in JavaScript: what BF.RESERVE will make of its
+// arguments, bit for bit (tests/page compares). Sizes from 2^53 bits on (a petabyte) are given up:
+// Number holds no more. A function that returns null says: more than that, or than the layout can
+// address.
+
+import { LN2, exp, ln, pow } from "./real.js";
+import { rateBlockedWhenFull, rateWhenFull } from "./rate.js";
+
+const MAX_BITS = 2 ** 53;
+const MAX_BLOCKED_BITS = 2 ** 40;
+const BLOCK = 256; // bits
+const FIRST_SHARE = 0.625;
+
+const clampHashes = (k) => Math.min(Math.max(Math.floor(k + 0.5), 1), 30);
+const inRange = (m, blocked) => m >= 1 && m < MAX_BITS && (!blocked || m <= MAX_BLOCKED_BITS);
+
+/** The rate of false yes of a layer when `items` adds have counted. */
+export function errorRate(items, { m, k }, blocked) {
+  return blocked ? rateBlockedWhenFull(items, m / BLOCK) : rateWhenFull(items, m, k);
+}
+
+/** { m, k } of a layer with b bits per item. */
+export function sizeByBits(capacity, b, blocked) {
+  const m = Math.ceil(capacity * b);
+  const size = blocked ? { m: Math.ceil(m / BLOCK) * BLOCK, k: 8 } : { m, k: clampHashes(b * LN2) };
+  return inRange(size.m, blocked) ? size : null;
+}
+
+// The smallest size that is enough, from the step `low` on. Steps are odd numbers, or whole blocks.
+function search(low, isEnough) {
+  const strideAt = (step) => Math.floor(step / 1024) + 1;
+  let stride = strideAt(low);
+  while (low > 0 && isEnough(low)) {
+    low = low > stride ? low - stride : 0;
+    stride *= 2;
+  }
+  stride = strideAt(low);
+  let high = low + stride;
+  while (!isEnough(high)) {
+    if (high > MAX_BITS) return null;
+    low = high;
+    high += stride;
+    stride *= 2;
+  }
+  while (high - low > 1) {
+    const middle = low + Math.floor((high - low) / 2);
+    if (isEnough(middle)) high = middle;
+    else low = middle;
+  }
+  return high;
+}
+
+/** { m, k } of the smallest layer that, full, keeps the error rate. */
+export function sizeByError(capacity, rate, blocked) {
+  const k = blocked ? 8 : clampHashes(-ln(rate) / LN2);
+  if (k === 1) {
+    const m = Math.ceil(capacity / rate);
+    return inRange(m, false) ? { m, k } : null;
+  }
+  const guess = (-k * capacity) / ln(1 - pow(rate, 1.0 / k)); // the textbook's
+  if (!(guess < MAX_BITS)) return null;
+  const at = (step) => (blocked ? step * BLOCK : 2 * step + 1);
+  const isEnough = (step) => errorRate(capacity, { m: at(step), k }, blocked) <= rate;
+  const step = search(Math.floor(Math.floor(guess) / (blocked ? BLOCK : 2)), isEnough);
+  return step !== null && inRange(at(step), blocked) ? { m: at(step), k } : null;
+}
+
+// ---- Growth
+
+const growthSpent = (x) => (x <= 12 ? x / 15 : 1 - exp(-(x - 12) / 3) / 5);
+
+function growthShare(first, before, after) {
+  return growthSpent(ln(after / first) / LN2) - growthSpent(ln(before / first) / LN2);
+}
+
+/** What the layer is asked for: { capacity, rate or bits, expansion, blocked }.
+ *  What it is: { capacity, rate, m, k }, or null. */
+export function firstLayer({ capacity, rate, bits, expansion, blocked }) {
+  const share = expansion ? rate * FIRST_SHARE : rate;
+  const size = bits ? sizeByBits(capacity, bits, blocked) : sizeByError(capacity, share, blocked);
+  return size && { capacity, rate: bits ? errorRate(capacity, size, blocked) : share, ...size };
+}
+
+/** The layer that comes behind `layers`, or null. */
+export function nextLayer({ rate, bits, expansion, blocked }, layers) {
+  const first = layers[0], capacity = layers[layers.length - 1].capacity * expansion;
+  const before = layers.reduce((sum, layer) => sum + layer.capacity, 0);
+  const budget = bits ? first.rate : rate * (1 - FIRST_SHARE);
+  const share = budget * growthShare(first.capacity, before, before + capacity);
+  const size = sizeByError(capacity, share, blocked);
+  return size && { capacity, rate: share, ...size };
+}
+
+/** The chain that holds `items` items: as many layers as it takes, at most 64, or null. */
+export function layersFor(params, items) {
+  const layers = [];
+  for (let room = 0; room < items && layers.length < 64; room += layers[layers.length - 1].capacity) {
+    const layer = layers.length ? nextLayer(params, layers) : firstLayer(params);
+    if (!layer) return null;
+    layers.push(layer);
+    if (!params.expansion) break;
+  }
+  return layers;
+}

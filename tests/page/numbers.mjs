@@ -1,0 +1,16 @@
+// The page's numbers for test_numbers.py: a list of [function, arguments...] as JSON on standard
+// input, the list of results on standard output.
+
+import { readFileSync } from "node:fs";
+import { errorRate, firstLayer, layersFor } from "../../module/page/sizing.js";
+import { xxh64 } from "../../module/page/xxh64.js";
+
+const functions = {
+  errorRate,
+  firstLayer,
+  layersFor,
+  xxh64: (hex, seed) => xxh64(new Uint8Array(Buffer.from(hex, "hex")), BigInt(seed)).toString(),
+};
+
+const jobs = JSON.parse(readFileSync(0, "utf8"));
+console.log(JSON.stringify(jobs.map(([name, ...rest]) => functions[name](...rest))));

@@ -1,0 +1,199 @@
+"""Each recipe, run as a user runs it, against a real server; what it prints and leaves is checked.
+
+The bounds on false yes: expected share p of n questions, at most n*p + 5 sigmas. Environment: that
+of ../server/redis_server.py. The list of safe_browsing is asked by node here, and by the real page
+in a browser in ../page/test_browser.py.
+"""
+
+import collections
+import http.server
+import json
+import math
+import os
+import random
+import re
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent / "server"))
+
+from filters import until  # noqa: E402  (found by the line above)
+from redis_server import Server  # noqa: E402
+
+
+def at_most(n, p):
+    return n * p + 5 * math.sqrt(n * p)
+
+
+@pytest.fixture
+def server():
+    server = Server()
+    try:
+        yield server.start()
+    finally:
+        server.close()
+
+
+def start(url, recipe, *arguments):
+    command = [sys.executable, "-B", str(HERE / recipe), *map(str, arguments)]
+    return subprocess.Popen(command, env={**os.environ, "REDIS_URL": url}, text=True,
+                            stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+
+def finish(process):
+    try:
+        out, err = process.communicate(timeout=60)
+    finally:
+        process.kill()
+    assert process.returncode == 0, err
+    return out
+
+
+def run(server, recipe, *arguments):
+    return finish(start(f"unix://{server.socket}", recipe, *arguments))
+
+
+def numbers(text):
+    return [int(word) for word in re.findall(r"\d+", text)]
+
+
+class Site(http.server.ThreadingHTTPServer):
+    """200 pages, each linking to 20 others in several spellings; it counts visits."""
+
+    def __init__(self):
+        super().__init__(("127.0.0.1", 0), self.Page)
+        self.visits = collections.Counter()
+        self.lock = threading.Lock()
+
+    class Page(http.server.BaseHTTPRequestHandler):
+        def do_GET(self):
+            with self.server.lock:
+                self.server.visits[self.path] += 1
+            rng = random.Random(self.path)
+            spellings = ("/page/%d", "/page/%d#part", "../page/%d", "http://elsewhere.invalid/%d")
+            links = [rng.choice(spellings[:3]) % rng.randrange(200) for _ in range(20)]
+            links.append(spellings[3] % rng.randrange(200))
+            body = "".join(f'<a href="{link}">x</a>' for link in links).encode()
+            self.send_response(200)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_):
+            pass
+
+
+def test_two_crawlers_at_once_visit_every_page_exactly_once(server):
+    with Site() as site:
+        threading.Thread(target=site.serve_forever, daemon=True).start()
+        start_url = f"http://127.0.0.1:{site.server_port}/"
+        workers = [start(f"unix://{server.socket}", "crawler.py", start_url) for _ in range(2)]
+        visited = sum(finish(worker).count("visited") for worker in workers)
+        site.shutdown()
+    assert set(site.visits.values()) == {1}
+    # a page has no link to it with probability e^-20; a false yes would lose one in 10,000
+    assert set(site.visits) == {"/"} | {f"/page/{i}" for i in range(200)}
+    assert visited == len(site.visits)
+
+
+def test_what_was_read_is_not_recommended_and_a_reader_takes_few_bytes(server):
+    lines = run(server, "unread.py").splitlines()
+    shown, again, withheld = numbers(lines[0])
+    assert again == 0 and shown + withheld == 25_000  # 50 unread candidates for each of 500 users
+    assert withheld <= at_most(25_000, 0.01)
+    bytes_each, as_set = numbers(lines[1])[0], numbers(lines[2])[0]
+    measured = [server.call("MEMORY", "USAGE", f"read:{user}").plain for user in range(500)]
+    assert bytes_each == round(sum(measured) / 500)
+    assert bytes_each < 300 and as_set > 10 * bytes_each
+
+
+def test_the_database_is_hardly_asked_for_what_it_does_not_have(server):
+    lines = run(server, "cache_guard.py").splitlines()
+    assert numbers(lines[0])[:2] == [0, 2001]  # every product that exists is found
+    requests, queries, avoided = numbers(lines[1])
+    assert requests == 10_000 and queries + avoided == requests
+    assert queries <= at_most(10_000, 0.01)
+    assert server.call("BF.CARD", "products").plain > 9_900
+
+
+def test_days_leave_the_week_and_expire(server):
+    lines = run(server, "seen_lately.py").splitlines()
+    seen = [numbers(line)[1] for line in lines[:10]]
+    assert seen[:7] == [1000] * 7
+    # never over 0.01: the filters are nearly empty, so false yes hardly occur at all
+    assert all(count <= at_most(1000, 0.01) for count in seen[7:])
+    assert numbers(lines[10]) == [7]
+    for key in server.call("KEYS", "seen:*").plain:
+        assert 0 < server.call("TTL", key).plain <= 7 * 86400
+
+
+def test_a_filter_too_large_for_one_node_is_spread_over_the_cluster():
+    config = {"cluster-enabled": "yes", "maxmemory": "12mb", "save": ""}
+    nodes = [Server(tcp=True, config=config) for _ in range(3)]
+    try:
+        for node in nodes:
+            node.start()
+        addresses = [f"127.0.0.1:{node.port}" for node in nodes]
+        nodes[0].cli("--cluster", "create", *addresses, "--cluster-yes")
+        until(lambda: all(b"cluster_state:ok" in node.call("CLUSTER", "INFO").plain for node in nodes),
+              "the cluster is whole")
+        # the filter as one key: no node takes it
+        refused = nodes[0].call("BF.RESERVE", key_of(nodes[0]), 0.01, 10_000_000)
+        assert refused.is_error and "Insufficient memory" in str(refused.value)
+        out = finish(start(f"redis://{addresses[0]}", "partitioned.py"))
+        added, found, others = numbers(out)
+        assert found == 20_000 and added >= 20_000 - at_most(20_000, 0.01)
+        assert others <= at_most(20_000, 0.01)
+        keys = [node.call("KEYS", "*").plain for node in nodes]
+        assert [len(mine) for mine in keys] == [4, 4, 4]
+        items = [node.call("BF.CARD", key).plain for node, mine in zip(nodes, keys) for key in mine]
+        assert sum(items) == added and min(items) > 1_000
+    finally:
+        for node in nodes:
+            node.close()
+
+
+def key_of(node):
+    """A key in one of the node's own slots."""
+    own = node.call("CLUSTER", "SLOTS").plain
+    low, high = next((a, b) for a, b, (_, port, *_), *_ in own if port == node.port)
+    return next(key for key in map(str, range(10_000))
+                if low <= node.call("CLUSTER", "KEYSLOT", key).plain <= high)
+
+
+ASK = """
+import { readFileSync } from "node:fs";
+import { pathToFileURL } from "node:url";
+const [folder, file, addresses] = process.argv.slice(1);
+const { entriesOf, isSuspect, openList } = await import(pathToFileURL(folder + "/list.js"));
+const list = openList(new Uint8Array(readFileSync(file)).buffer);
+console.log(JSON.stringify(JSON.parse(addresses).map((a) => [isSuspect(list, a), entriesOf(a)])));
+"""
+
+
+def test_an_exported_list_answers_in_javascript_what_the_server_answers(server, tmp_path):
+    listed = [f"bad{i}.example/" for i in range(900)] + [f"shop.example/{i}/login" for i in range(100)]
+    (tmp_path / "addresses.txt").write_text("\n".join(listed))
+    out = run(server, "safe_browsing/publish.py", tmp_path / "addresses.txt", tmp_path / "list.bloom")
+    count, size = numbers(out)
+    assert count == 1000 and size == (tmp_path / "list.bloom").stat().st_size < 2_000
+    dangerous = ["https://bad7.example/", "http://bad8.example:8080/any/page?q=1#x",
+                 "https://www.bad899.example/", "https://shop.example/99/login"]
+    harmless = ["https://example/", "https://shop.example/99/", "https://localhost/"]
+    harmless += [f"https://good{i}.example/page/{i}" for i in range(500)]
+    asked = json.dumps(dangerous + harmless)
+    ask = ["node", "--input-type=module", "-e", ASK, str(HERE / "safe_browsing"),
+           str(tmp_path / "list.bloom"), asked]
+    answers = json.loads(subprocess.run(ask, check=True, timeout=60, stdout=subprocess.PIPE).stdout)
+    assert answers[0][1] == ["bad7.example/"]
+    assert answers[3][1] == ["shop.example/99/login", "shop.example/99/", "shop.example/"]
+    assert all(suspect for suspect, _ in answers[:4])
+    for suspect, entries in answers:
+        assert suspect == any(server.call("BF.MEXISTS", "dangerous", *entries).plain), entries
+    # 3 entries each of 500, at 0.001: 1.5 expected
+    assert sum(suspect for suspect, _ in answers[4:]) <= at_most(1_500, 0.001)
