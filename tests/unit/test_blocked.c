@@ -201,7 +201,7 @@ static void fresh_bits_are_counted_whichever_words_lack_them(void **state) {
 /* ---- Many ---- */
 
 static void check_many(const uint8_t *bits, uint64_t nblocks, size_t n, struct rng *r) {
-    struct hash hashes[256];
+    struct hash hashes[256] = {{0, 0}};
     bool contained[256];
     for (size_t i = 0; i < n; i++) hashes[i] = (struct hash){random_hash(r), rng_next(r)};
     blocked_contains_many(bits, nblocks * 256, hashes, n, contained);
