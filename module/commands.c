@@ -79,6 +79,32 @@ static struct hash hash_of(const struct filter *filter, const RedisModuleString 
     return filter_hash(filter, bytes, len);
 }
 
+/* Single commands tend to go to the same filter one after another. So what BF.EXISTS and BF.ADD
+ * will look at is guessed from the filter that was asked last, and asked for before the key is
+ * looked up: the memory is on its way meanwhile. A wrong guess, even of a filter that is gone,
+ * costs a cache line or two, since asking for memory never fails. */
+static struct {
+    struct filter shape; // layout and scheme
+    struct layer newest; // its bits may have been freed since
+} guess;
+
+static struct hash guess_hash(const RedisModuleString *item) {
+    struct hash hash = hash_of(&guess.shape, item);
+    if (guess.newest.bits) layer_prefetch(&guess.newest, hash);
+    return hash;
+}
+
+/* The item's hash, which is the guessed one if the two filters hash alike. The next guess will be
+ * this filter. */
+static struct hash confirmed_hash(const struct filter *filter, const RedisModuleString *item,
+                                  struct hash guessed) {
+    bool is_alike = guess.shape.layout == filter->layout && guess.shape.scheme == filter->scheme;
+    guess.shape.layout = filter->layout;
+    guess.shape.scheme = filter->scheme;
+    guess.newest = filter->layers[filter->nlayers - 1];
+    return is_alike ? guessed : hash_of(filter, item);
+}
+
 /* The items of a command on their way through the filter, and the client that waits. */
 struct batch {
     RedisModuleCtx *ctx;
@@ -248,12 +274,14 @@ static int add_items(RedisModuleCtx *ctx, RedisModuleString *name,
 /* BF.ADD key item */
 int cmd_add(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
     if (argc != 3) return RedisModule_WrongArity(ctx);
+    struct hash hash = guess_hash(argv[2]);
     struct key key;
     bool created;
     struct filter_params params = config_default_params();
     if (open_or_create(ctx, argv[1], &params, false, 1, &key, &created)) {
         bool is_added = false;
-        enum status st = add_item(ctx, key.filter, hash_of(key.filter, argv[2]), &is_added);
+        enum status st =
+            add_item(ctx, key.filter, confirmed_hash(key.filter, argv[2], hash), &is_added);
         reply_added(ctx, st, is_added);
         if (is_added) {
             struct batch batch = {.ctx = ctx, .items = argv + 2, .nitems = 1, .nadded = 1};
@@ -288,11 +316,13 @@ int cmd_insert(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
 /* BF.EXISTS key item */
 int cmd_exists(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
     if (argc != 3) return RedisModule_WrongArity(ctx);
+    struct hash hash = guess_hash(argv[2]);
     struct key key;
     if (key_open(ctx, argv[1], FOR_READING, &key)) {
         const struct filter *filter = key.filter;
         // A key that does not exist holds nothing.
-        RedisModule_ReplyWithBool(ctx, filter && filter_contains(filter, hash_of(filter, argv[2])));
+        RedisModule_ReplyWithBool(
+            ctx, filter && filter_contains(filter, confirmed_hash(filter, argv[2], hash)));
     }
     key_close(&key);
     return REDISMODULE_OK;

@@ -8,6 +8,7 @@
 #define BLOOMPORT_BLOCKED_H
 
 #include "module/core/hash.h"
+#include "module/core/prefetch.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -30,7 +31,7 @@ static inline uint64_t blocked_offset(uint64_t nbits, uint64_t hash) {
 }
 
 static inline void blocked_prefetch(const uint8_t *bits, uint64_t nbits, uint64_t hash) {
-    __builtin_prefetch(bits + blocked_offset(nbits, hash));
+    prefetch_line(bits + blocked_offset(nbits, hash));
 }
 
 /* Sets the item's bits; returns how many were not set before. */

@@ -4,6 +4,7 @@
 
 #include "module/core/blocked.h"
 #include "module/core/mem.h"
+#include "module/core/prefetch.h"
 #include "module/core/real.h"
 
 #include <string.h>
@@ -56,7 +57,7 @@ static inline void ask(const struct layer *layer, struct hash hash, uint64_t *po
     uint64_t walk = hash.a + from * hash.b;
     for (uint32_t i = from; i < to; i++, walk += hash.b) {
         pos[i] = layer_position(layer, walk);
-        __builtin_prefetch(layer->bits + (pos[i] >> 3));
+        prefetch_line(layer->bits + (pos[i] >> 3));
     }
 }
 
@@ -218,7 +219,7 @@ static void prefetch(const struct layer *layer, struct hash hash, uint32_t n) {
     }
     uint64_t walk = hash.a;
     for (uint32_t i = 0; i < n; i++, walk += hash.b) {
-        __builtin_prefetch(layer->bits + (layer_position(layer, walk) >> 3));
+        prefetch_line(layer->bits + (layer_position(layer, walk) >> 3));
     }
 }
 

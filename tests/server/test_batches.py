@@ -1,7 +1,7 @@
 """BF.MADD, BF.MEXISTS and BF.INSERT of n items do what n single commands do, for both layouts.
 
 The same items go to two filters made alike, at once to one and one by one to the other: answers,
-errors, counts and all bits are equal. The module works in windows of 256 items; the lengths and
+errors, counts and all bits are equal. The module works in groups of 8 items; the lengths and
 capacities here lie on both sides of its ends.
 """
 
@@ -15,8 +15,6 @@ from resp import OK, ZERO, error, integer
 
 BOTH_LAYOUTS = pytest.mark.parametrize("layout", LAYOUTS)
 BATCHES = ("BF.MADD", "BF.INSERT")
-
-WINDOW = 256
 
 
 @pytest.fixture(autouse=True)
@@ -245,3 +243,35 @@ def test_batch_goes_on_growing_when_the_limit_is_lifted(call, server, layout):
     assert_alike(call, server, "BF.MADD", items)
     assert call("CONFIG", "SET", "bf.max-bytes", "0") == OK
     assert not any(answer.is_error for answer in assert_alike(call, server, "BF.MADD", items))
+
+
+# Single commands guess from the filter before which memory they will need, and how to hash
+
+SHAPES = [
+    ("0.01", "100"),  # packed
+    ("0.01", "5000"),
+    ("0.01", "5000", "LAYOUT", "BLOCKED"),
+    ("BITSPERKEY", "10", "5000", "HASH", "FNV1A"),
+    ("0.01", "50", "EXPANSION", "1"),
+]
+
+
+def test_single_commands_on_filters_that_hash_differently_equal_batches(call, server):
+    """In random order, with a filter deleted and made anew in another shape now and then: its
+    memory comes back as that of another. Single commands on one set of keys, batches on another."""
+    source = random.Random(11)
+    connection = server.connection()
+    for number in range(300):
+        name = source.randrange(8)
+        if number < 8 or source.random() < 0.1:
+            name = number % 8
+            shape = source.choice(SHAPES)
+            for prefix in ("single", "batch"):
+                call("DEL", "%s%d" % (prefix, name))
+                assert call("BF.RESERVE", "%s%d" % (prefix, name), *shape) == OK
+        items = ["%d" % source.randrange(500) for _ in range(source.randrange(1, 4))]
+        for single, many in (("BF.EXISTS", "BF.MEXISTS"), ("BF.ADD", "BF.MADD")):
+            one_by_one = connection.pipeline((single, "single%d" % name, item) for item in items)
+            assert list(call(many, "batch%d" % name, *items).value) == one_by_one
+    for name in range(8):
+        assert dump(call, "single%d" % name) == dump(call, "batch%d" % name)
