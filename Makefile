@@ -62,7 +62,7 @@ RUN_DEPS = CC='$(CC)' PYTHON='$(PYTHON)' REDIS_SERVER='$(REDIS_SERVER)' \
 RUN_TESTS = $(TEST_ENV) BLOOMPORT_SO='$(abspath $(SO))' BLOOMPORT_TOOL='$(abspath $(TOOL))' REDIS_SERVER='$(REDIS_SERVER)' \
             $(PYTHON) tests/tools/run_tests.py --out $(OBJ)
 
-.PHONY: all run deps deps-run test test-unit test-server test-tool test-recipes test-large test-interop asan study bench bench-plot bench-core \
+.PHONY: all run deps deps-run test test-unit test-server test-tool test-recipes page test-page test-large test-interop asan study bench bench-plot bench-core \
         check-layers format clean help
 .DELETE_ON_ERROR:
 .SECONDARY:
@@ -95,6 +95,13 @@ test-server: $(SO) | deps ## the module in a real server: T=test_insert for one 
 
 test-tool: $(SO) $(TOOL) | deps ## the command-line tool, with a real server for push and pull
 	@$(RUN_TESTS) --server tests/tool
+
+page: ## the calculator and viewer as one file, build/page/index.html: open it in a browser
+	@$(PYTHON) tests/tools/make_page.py module/page/index.html build/page/index.html
+
+test-page: page $(SO) $(TOOL) | deps ## the page in headless Chromium, which it installs
+	@$(RUN_DEPS) page
+	@$(RUN_TESTS) --server tests/page
 
 test-recipes: $(SO) | deps ## the recipes of the README, run as they stand
 	@$(RUN_TESTS) --server tests/recipes

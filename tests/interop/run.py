@@ -29,8 +29,9 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 WORK = HERE.parents[1] / "build" / "interop"
 sys.dont_write_bytecode = True
-sys.path.insert(0, str(HERE.parent / "server"))
+sys.path[:0] = [str(HERE.parent / "server"), str(HERE.parent / "tools")]
 
+import chromium  # noqa: E402
 from redis_server import Server  # noqa: E402
 
 K = 7
@@ -136,8 +137,7 @@ class Browser(Program):
 
     def prepare(self):
         need("npm")
-        self.command = [next(filter(None, map(shutil.which, ("chromium", "chromium-browser",
-                                                             "google-chrome"))), None)]
+        self.command = [chromium.find()]
         if self.command == [None]:
             raise Skip("no chromium (portable.js itself runs under node, too)")
         npm_install(self)
@@ -178,12 +178,9 @@ class Browser(Program):
         handler = functools.partial(Handler, directory=str(self.folder))
         with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
             threading.Thread(target=server.serve_forever, daemon=True).start()
-            command = [*self.command, "--headless", "--disable-gpu", "--no-first-run",
-                       "--disable-dev-shm-usage", f"--user-data-dir={self.folder / 'profile'}"]
-            if os.geteuid() == 0:
-                command.append("--no-sandbox")
-            command += ["--remote-debugging-port=0",  # keeps it open until the page has answered
-                        f"http://127.0.0.1:{server.server_port}/index.html#test"]
+            command = [*self.command, *chromium.flags(self.folder / "profile"),
+                       "--remote-debugging-port=0",  # keeps it open until the page has answered
+                       f"http://127.0.0.1:{server.server_port}/index.html#test"]
             with open(self.folder / "chromium.log", "wb") as log:
                 browser = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
             try:

@@ -4,6 +4,7 @@
 #
 #   deps.sh run     what building the module and starting a server takes
 #   deps.sh test    that, and what the tests take
+#   deps.sh page    that, and the browser of `make test-page`
 #
 # Environment, set by the Makefile: CC, PYTHON, REDIS_SERVER, REDISMODULE_DIR.
 set -eu
@@ -22,12 +23,16 @@ missing_packages() {
     have_header stdio.h || echo libc6-dev
     have_header xxhash.h || echo libxxhash-dev
     have_command "$REDIS_SERVER" || echo redis-server
-    [ "$1" = test ] || return 0
+    [ "$1" != run ] || return 0
     have_header hiredis/hiredis.h || echo libhiredis-dev
     have_header cmocka.h || echo libcmocka-dev
     have_module pytest || echo python3-pytest
     have_module redis || echo python3-redis
     have_command node || echo nodejs
+    [ "$1" = page ] || return 0
+    have_command chromium || echo chromium
+    have_command chromedriver || echo chromium-driver
+    have_module selenium || echo python3-selenium
 }
 
 as_root() {

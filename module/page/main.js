@@ -1,0 +1,5 @@
+import { startCalculator } from "./calculator.js";
+import { startViewer } from "./viewer.js";
+
+startCalculator();
+startViewer();

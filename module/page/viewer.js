@@ -1,0 +1,153 @@
+// The viewer: opens a file that was dropped or chosen, shows what its bits say, checks items.
+
+import { exampleFilter, openFilter } from "./filter_file.js";
+import { memory, oneIn, percent, whole } from "./text.js";
+import { byId, chosen } from "./page.js";
+
+const MOST_FILE_BYTES = 2 ** 31; // what a browser reads into one array
+const MOST_ANSWERS = 1000;
+const EDGE = 3; // pixels around the picture, for the frames
+let filter = null;
+
+// ---- What it is
+
+function show(opened, name) {
+  filter = opened;
+  filter.hash = "XXH64";
+  document.querySelector("input[name=hash][value=XXH64]").checked = true;
+  byId("hash-choice").hidden = filter.blocked;
+  byId("problem").hidden = true;
+  byId("view").hidden = false;
+  byId("name").textContent = name;
+  byId("kind").textContent = `format ${filter.format}, layout ${filter.blocked ? "BLOCKED" : "CLASSIC"}, `
+    + `${filter.k} hashes${filter.blocked ? ", XXH64" : ". The file does not say which hash:"}`;
+  const put = (id, text, sub) => {
+    byId(id).textContent = text;
+    byId(`${id}-sub`).textContent = sub;
+  };
+  const items = filter.estimatedItems, best = filter.bestCapacity;
+  put("fill", percent(filter.fill), `${whole(filter.ones)} of ${whole(filter.m)} bits`);
+  put("estimate", filter.ones === filter.m ? "full" : whole(items), `best for ${whole(best)}: ${percent(items / best)} used`);
+  put("now", percent(filter.currentErrorRate), oneIn(filter.currentErrorRate));
+  put("size", memory(filter.bits.length), `${whole(filter.bits.length)} bytes of bits`);
+  byId("fill").parentElement.style.setProperty("--share", `${100 * filter.fill}%`);
+  check();
+}
+
+function refuse(name, text) {
+  filter = null;
+  byId("view").hidden = true;
+  byId("problem").hidden = false;
+  byId("problem").replaceChildren(Object.assign(document.createElement("b"), { textContent: name }), ` ${text}`);
+}
+
+async function open(file) {
+  if (file.size > MOST_FILE_BYTES) return refuse(file.name, "It is larger than 2 GiB: ask the command-line tool, bloomport info.");
+  try {
+    show(openFilter(new Uint8Array(await file.arrayBuffer())), file.name);
+  } catch (error) {
+    refuse(file.name, error.message);
+  }
+}
+
+function showExample() {
+  const items = Array.from({ length: 700 }, (_, i) => `user:${i}`);
+  byId("ask").value = "user:7\nuser:699\nuser:700\nmallory";
+  show(exampleFilter(items, 7, 9613), "An example");
+}
+
+// ---- The picture: the array row by row, darker where more bits are set
+
+function colour(name) {
+  return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+}
+
+function drawMap(marks) {
+  const canvas = byId("map"), context = canvas.getContext("2d");
+  const { width, height } = canvas.getBoundingClientRect();
+  if (!filter || !width) return;
+  const ratio = devicePixelRatio || 1, columns = Math.floor(width / 8), rows = Math.floor(height / 8);
+  const { size, parts } = filter.fillOfParts(columns * rows);
+  const across = Math.min(columns, Math.ceil(Math.sqrt((parts.length * width) / height)));
+  const step = Math.min((width - 2 * EDGE) / across, (height - 2 * EDGE) / Math.ceil(parts.length / across));
+  canvas.width = width * ratio;
+  canvas.height = height * ratio;
+  context.scale(ratio, ratio);
+  context.fillStyle = colour("--cell");
+  const place = (i) => [EDGE + (i % across) * step, EDGE + Math.floor(i / across) * step, step - 1];
+  parts.forEach((share, i) => {
+    const [x, y, side] = place(i);
+    context.globalAlpha = 0.08 + 0.92 * share;
+    context.fillRect(x, y, side, side);
+  });
+  context.globalAlpha = 1;
+  context.lineWidth = 2;
+  for (const p of marks) {
+    const [x, y, side] = place(Math.floor(p / size));
+    context.strokeStyle = colour(filter.isSet(p) ? "--yes" : "--no");
+    context.strokeRect(x - 1, y - 1, side + 2, side + 2);
+  }
+  const unit = size === 1 ? "one bit" : `${whole(size)} bits`;
+  byId("map-note").textContent = `A square is ${unit}.`;
+  canvas.setAttribute("aria-label", `${whole(parts.length)} parts of ${unit}, between `
+    + `${percent(Math.min(...parts))} and ${percent(Math.max(...parts))} full`);
+}
+
+// ---- Items
+
+function answerLine(item) {
+  const yes = filter.has(item), line = document.createElement("li"), word = document.createElement("span");
+  line.className = yes ? "yes" : "no";
+  word.textContent = yes ? "maybe in it" : "not in it";
+  line.append(word, Object.assign(document.createElement("code"), { textContent: item }));
+  return line;
+}
+
+function check() {
+  if (!filter) return;
+  const items = byId("ask").value.split("\n").filter((item) => item !== "");
+  const lines = items.slice(0, MOST_ANSWERS).map(answerLine);
+  const hint = document.createElement("li");
+  hint.className = "hint";
+  hint.textContent = items.length > MOST_ANSWERS ? `The first ${whole(MOST_ANSWERS)} are shown.`
+    : items.length ? `Framed in the picture: the bits of “${items[items.length - 1]}”.`
+    : "“Not in it” is certain. “Maybe” is wrong as often as the rate above says.";
+  byId("answers").replaceChildren(...lines, hint);
+  drawMap(items.length ? filter.positions(items[items.length - 1]) : []);
+}
+
+// ---- Together
+
+function listenForDrops() {
+  const drop = byId("drop"), over = (on) => drop.classList.toggle("over", on);
+  // anywhere on the page: a browser would otherwise open the file in place of the page
+  document.addEventListener("dragover", (event) => {
+    event.preventDefault();
+    over(true);
+  });
+  document.addEventListener("dragleave", (event) => event.relatedTarget || over(false));
+  document.addEventListener("drop", (event) => {
+    event.preventDefault();
+    over(false);
+    if (event.dataTransfer.files.length) {
+      byId("viewer").scrollIntoView();
+      open(event.dataTransfer.files[0]);
+    }
+  });
+}
+
+export function startViewer() {
+  listenForDrops();
+  byId("file").addEventListener("change", (event) => {
+    if (event.target.files.length) open(event.target.files[0]);
+    event.target.value = ""; // the same file again is a change too
+  });
+  byId("example").addEventListener("click", showExample);
+  byId("ask").addEventListener("input", check);
+  byId("hash-choice").addEventListener("change", () => {
+    filter.hash = chosen("hash");
+    check();
+  });
+  new ResizeObserver(check).observe(byId("map"));
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", check);
+}

@@ -1,0 +1,396 @@
+"""The page in a real browser: build/page/index.html, opened from disk in headless Chromium, driven by
+ChromeDriver. Numbers and answers are held against a real server and the tool.
+
+    make test-page          installs Chromium, builds the page, runs this
+
+Environment: BLOOMPORT_PAGE, the page, default <repo>/build/page/index.html; that of test_numbers.py.
+"""
+
+import base64
+import functools
+import http.server
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import threading
+from pathlib import Path
+
+import pytest
+from selenium import webdriver
+from selenium.webdriver.chrome.service import Service
+from selenium.webdriver.common.action_chains import ActionChains
+from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
+from selenium.webdriver.support.ui import WebDriverWait
+
+HERE = Path(__file__).resolve().parent
+REPO = HERE.parents[1]
+sys.path[:0] = [str(REPO / "tests" / "server"), str(REPO / "tests" / "tools")]
+
+import chromium  # noqa: E402  (found by the line above)
+from checks import add_all, ask_all, layers_of  # noqa: E402
+from redis_server import Server  # noqa: E402
+
+PAGE = Path(os.environ.get("BLOOMPORT_PAGE", REPO / "build" / "page" / "index.html")).resolve()
+TOOL = os.environ.get("BLOOMPORT_TOOL", str(REPO / "build" / "bloomport"))
+
+
+class Browser:
+    """One Chromium; every page() is a fresh load."""
+
+    def __init__(self, profile):
+        options = webdriver.ChromeOptions()
+        options.binary_location = chromium.find()
+        for flag in chromium.flags(profile):
+            options.add_argument(flag)
+        options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
+        self.driver = webdriver.Chrome(service=Service("/usr/bin/chromedriver"), options=options)
+
+    def page(self, width=1280, dark=False, url=None):
+        cdp = self.driver.execute_cdp_cmd
+        cdp("Emulation.setDeviceMetricsOverride", {"width": width, "height": 900, "deviceScaleFactor": 1,
+                                                   "mobile": width < 800})
+        features = {"prefers-color-scheme": "dark" if dark else "light", "prefers-reduced-motion": "reduce"}
+        cdp("Emulation.setEmulatedMedia", {"features": [{"name": n, "value": v} for n, v in features.items()]})
+        self.driver.get("about:blank")
+        self.driver.get(url or PAGE.as_uri())
+        return self
+
+    def find(self, name):
+        return self.driver.find_element(By.ID, name)
+
+    def text(self, name):
+        return self.find(name).get_attribute("textContent")
+
+    def js(self, script, *arguments):
+        return self.driver.execute_script(script, *arguments)
+
+    def set(self, name, value):
+        field = self.find(name)
+        field.send_keys(Keys.CONTROL, "a")
+        field.send_keys(str(value), Keys.TAB)
+
+    def choose(self, name, value):
+        self.js("document.querySelector(`input[name=${arguments[0]}][value=${arguments[1]}]`).click()", name, value)
+
+    def drop(self, name, data):
+        """A file dropped on the page, as the browser itself says it."""
+        self.js("""
+            const bytes = Uint8Array.from(atob(arguments[1]), (c) => c.charCodeAt(0));
+            const dataTransfer = new DataTransfer();
+            dataTransfer.items.add(new File([bytes], arguments[0]));
+            for (const type of ["dragover", "drop"])
+              document.getElementById("drop").dispatchEvent(new DragEvent(type, { dataTransfer, bubbles: true, cancelable: true }));
+            """, name, base64.b64encode(data).decode())
+        self.wait(lambda: self.find("name").text == name or self.find("problem").text.startswith(name))
+
+    def wait(self, condition):
+        WebDriverWait(self.driver, 20).until(lambda _: condition())
+
+
+@pytest.fixture(scope="module")
+def browser():
+    assert PAGE.exists(), "run make page first"
+    with tempfile.TemporaryDirectory(prefix="bloomport-", ignore_cleanup_errors=True) as profile:
+        browser = Browser(profile)
+        yield browser
+        browser.driver.quit()
+
+
+@pytest.fixture(autouse=True)
+def quiet(browser):
+    """No test may leave an error on the console or a request that goes anywhere."""
+    browser.driver.get_log("performance")
+    browser.driver.get_log("browser")
+    yield
+    assert [entry for entry in browser.driver.get_log("browser") if entry["level"] != "INFO"] == []
+    for entry in browser.driver.get_log("performance"):
+        message = json.loads(entry["message"])["message"]
+        if message["method"] == "Network.requestWillBeSent":
+            url = message["params"]["request"]["url"]
+            assert re.match(r"file:|data:|about:|blob:|chrome:|http://127\.0\.0\.1:", url), url
+
+
+@pytest.fixture(scope="module")
+def server():
+    server = Server()
+    try:
+        yield server.start()
+    finally:
+        server.close()
+
+
+# ---- The calculator
+
+POINTS = [  # items, by, value, growth, layout, expansion
+    ("1,000,000", "rate", "1 %", "grow", "CLASSIC", 2), ("1e6", "rate", "0.001", "fixed", "CLASSIC", 2),
+    ("250k", "rate", "1 in 10000", "grow", "BLOCKED", 4), ("5", "rate", "0.0001", "fixed", "CLASSIC", 2),
+    ("100", "rate", "1e-7", "grow", "CLASSIC", 1), ("12,345", "bits", "10", "fixed", "CLASSIC", 2),
+    ("777", "bits", "12.5", "grow", "BLOCKED", 2), ("20M", "rate", "0.9", "fixed", "CLASSIC", 2),
+]
+
+
+@pytest.mark.parametrize("items, by, value, growth, layout, expansion", POINTS)
+def test_the_command_makes_the_filter_that_the_page_describes(browser, server, items, by, value, growth, layout, expansion):
+    page = browser.page()
+    page.choose("by", by)
+    page.choose("growth", growth)
+    page.choose("layout", layout)
+    page.set("items", items)
+    page.set("quality", value)
+    page.set("key", "my filter")
+    if growth == "grow":
+        page.set("expansion", expansion)
+    line = page.text("command")
+    server.call("FLUSHALL")
+    assert server.cli(stdin=line.encode() + b"\n").strip() == b"OK", line
+    (layer,) = layers_of(server.call, "my filter")
+    number = lambda name: int(re.match(r"[\d,]+", page.text(name)).group().replace(",", ""))  # noqa: E731
+    assert (number("per-item-sub"), number("hashes"), number("memory-sub")) == \
+           (layer.bits, layer.hashes, -(-layer.bits // 8))
+    assert page.text("per-item") == "%.2f" % (layer.bits / layer.capacity)
+
+
+def test_what_stands_in_the_form_at_first_is_the_readmes_example(browser):
+    page = browser.page()
+    assert page.text("command") == "BF.RESERVE visitors 0.01 1000000 EXPANSION 2"
+    assert (page.text("memory"), page.text("hashes"), page.text("rate")) == ("1.26 MiB", "7", "0.625 %")
+
+
+def test_the_line_is_copied(browser):
+    page = browser.page()
+    page.driver.execute_cdp_cmd("Browser.grantPermissions", {
+        "permissions": ["clipboardReadWrite", "clipboardSanitizedWrite"]})
+    page.find("copy").click()
+    page.wait(lambda: page.text("copy") == "Copied")
+    page.find("key").send_keys(Keys.CONTROL, "a")
+    page.find("key").send_keys(Keys.CONTROL, "v")
+    assert page.find("key").get_attribute("value") == "BF.RESERVE visitors 0.01 1000000 EXPANSION 2"
+
+
+BAD_INPUT = [("items", "many"), ("items", "0"), ("items", "1.5"), ("quality", "0"), ("quality", "100 %"),
+             ("quality", "often"), ("expansion", "0"), ("expansion", "40000")]
+
+
+@pytest.mark.parametrize("field, value", BAD_INPUT)
+def test_bad_input_is_named_nothing_moves_and_nothing_can_be_copied(browser, field, value):
+    page = browser.page()
+    places = "return ['form', 'results', 'plot-rate', 'plot-memory', 'viewer'].map((id) => " \
+             "JSON.stringify(document.getElementById(id).getBoundingClientRect().toJSON()))"
+    page.js("scrollTo(0, 0)")
+    before = page.js(places)
+    page.set(field, value)
+    page.js("scrollTo(0, 0)")
+    assert page.find(field).get_attribute("aria-invalid") == "true"
+    note = page.find(page.find(field).get_attribute("aria-describedby"))
+    assert "bad" in note.get_attribute("class") and len(note.text) > 10
+    assert not page.find("copy").is_enabled() and "BF.RESERVE" not in page.text("command")
+    assert page.text("memory") == "–" and page.js("return document.querySelectorAll('.plot path').length") == 0
+    assert page.js(places) == before
+
+
+def test_the_plots_are_drawn_and_their_cursor_follows_the_keyboard(browser):
+    page = browser.page()
+    for name, lines in (("plot-rate", 1), ("plot-memory", 2)):
+        paths = page.js("return [...document.querySelectorAll(`#${arguments[0]} path`)].map((p) => p.getAttribute('d'))", name)
+        assert len(paths) == lines and all(path.count("L") > 20 and "NaN" not in path for path in paths)
+        assert page.js("return document.querySelectorAll(`#${arguments[0]} .dot`).length", name) == 1
+        before = page.text(f"{name}-reading")
+        page.find(name).send_keys(Keys.END)
+        last = page.text(f"{name}-reading")
+        page.find(name).send_keys(Keys.LEFT)
+        assert len({before, last, page.text(f"{name}-reading")}) == 3
+        page.find(name).send_keys(Keys.ESCAPE)
+        assert page.text(f"{name}-reading") == before
+
+
+def test_the_growth_plot_tells_the_chain_that_the_server_makes(browser, server):
+    page = browser.page()
+    page.set("items", "100")
+    page.find("plot-rate").send_keys(Keys.END)
+    items, layers, size = re.match(r"([\d,]+) items: .*, (\d+) layers, (.*) KiB", page.text("plot-rate-reading")).groups()
+    server.call("FLUSHALL")
+    server.call("BF.RESERVE", "f", 0.01, 100).plain
+    added, batch = 0, 0
+    while added < int(items.replace(",", "")):  # known items do not count
+        count = min(500, int(items.replace(",", "")) - added)
+        added += sum(server.call("BF.MADD", "f", *("%d:%d" % (batch, i) for i in range(count))).plain)
+        batch += 1
+    chain = layers_of(server.call, "f")
+    assert len(chain) == int(layers)
+    assert "%.3g" % (sum(-(-layer.bits // 8) for layer in chain) / 1024) == "%.3g" % float(size)
+
+
+# ---- The viewer
+
+MEMBERS = [f"member:{i}" for i in range(3000)]
+PROBES = MEMBERS[:100] + [f"größe {i} 日本" for i in range(3000)]
+EXPORTS = [("portable", "XXH64", "CLASSIC"), ("sstable", "XXH64", "CLASSIC"), ("parquet", "XXH64", "BLOCKED"),
+           ("portable", "FNV1A", "CLASSIC")]
+
+
+@pytest.mark.parametrize("form, hash_name, layout", EXPORTS)
+def test_a_dropped_export_shows_the_tools_numbers_and_the_servers_answers(browser, server, tmp_path, form, hash_name, layout):
+    server.call("FLUSHALL")
+    server.call("BF.RESERVE", "f", 0.02, 3000, "NONSCALING", "LAYOUT", layout, "HASH", hash_name).plain
+    add_all(server.call, "f", MEMBERS)
+    data = server.call("BF.EXPORT", "f", "FORMAT", form).plain
+    path = tmp_path / "f.bloom"
+    path.write_bytes(data)
+    page = browser.page()
+    page.drop("f.bloom", data)
+    info = json.loads(subprocess.run([TOOL, "info", "--json", "--from", form, str(path)], check=True,
+                                     stdout=subprocess.PIPE).stdout)
+    assert page.text("fill-sub") == f"{info['ones']:,} of {info['bits']:,} bits"
+    assert page.text("fill") == "%s %%" % float("%.3g" % (100 * info["fill"]))
+    assert page.text("estimate") == f"{info['estimated_items']:,}"
+    assert page.text("now-sub") == f"1 in {1 / info['current_error_rate']:,.0f}"
+    assert f"format {form}, layout {layout}, {info['hashes']} hashes" in page.text("kind")
+    assert page.find("hash-choice").is_displayed() == (layout == "CLASSIC")
+    if hash_name == "FNV1A":
+        page.choose("hash", "FNV1A")
+    expected = ask_all(server.call, "f", PROBES)
+    assert all(expected[:100]) and 20 < sum(expected[100:]) < 200  # 3000 at 0.02: 60 expected
+    answers = []
+    for start in range(0, len(PROBES), 1000):  # what the page shows at a time
+        page.js("const ask = document.getElementById('ask'); ask.value = arguments[0];"
+                "ask.dispatchEvent(new Event('input'))", "\n".join(PROBES[start:start + 1000]))
+        answers += page.js("return [...document.querySelectorAll('#answers li:not(.hint)')].map((li) => "
+                           "[li.className === 'yes' ? 1 : 0, li.querySelector('code').textContent])")
+    assert answers == [[answer, item] for answer, item in zip(expected, PROBES)]
+
+
+def test_a_file_can_be_chosen_too_and_the_picture_shows_where_the_bits_are(browser, tmp_path):
+    # the first half of the array is full, the second empty
+    (tmp_path / "half.bloom").write_bytes(bytes([7, 0, 0, 0]) + (65536).to_bytes(8, "little") + b"\xff" * 4096 + bytes(4096))
+    page = browser.page()
+    page.find("file").send_keys(str(tmp_path / "half.bloom"))
+    page.wait(lambda: page.find("name").text == "half.bloom")
+    assert page.text("fill") == "50 %"
+    rows = page.js("""
+        const { width, height } = document.getElementById("map");
+        const { data } = document.getElementById("map").getContext("2d").getImageData(0, 0, width, height);
+        return Array.from({ length: height }, (_, y) => // the mean opacity of each row of pixels
+          data.slice(4 * width * y, 4 * width * (y + 1)).filter((_, i) => i % 4 === 3).reduce((a, b) => a + b) / width / 255);
+        """)
+    upper, lower = rows[len(rows) // 20:len(rows) * 2 // 5], rows[len(rows) * 3 // 5:len(rows) * 9 // 10]
+    assert sum(upper) / len(upper) > 0.7 and sum(lower) / len(lower) < 0.15
+    assert "between 0 % and 100 % full" in page.find("map").get_attribute("aria-label")
+
+
+GOOD = bytes([7, 0, 0, 0]) + (1001).to_bytes(8, "little") + bytes(126)
+BAD_FILES = {
+    "empty": (b"", "The file is empty."),
+    "png": (b"\x89PNG\r\n\x1a\n" + bytes(range(256)), "not a filter"),
+    "text": (b"hello, this is a list of words\n" * 30, "not a filter"),
+    "short": (GOOD[:-1], "cut short"),
+    "long": (GOOD + bytes(5), "something was added"),
+    "newline": (GOOD + b"\n", "a newline behind it"),
+    "tail": (GOOD[:-1] + b"\x80", "damaged"),
+    "k is 0": (bytes(4) + GOOD[4:], "not a filter"),
+    "snapshot": (b"REDIS0010" + bytes(50), "snapshot of a whole server"),
+    "error": (b"ERR not found\n", "ERR not found"),
+    "parquet, short": (bytes.fromhex("158001") + bytes.fromhex("1c1c00001c1c00001c1c000000") + bytes(63), "cut short"),
+}
+
+
+@pytest.mark.parametrize("name", BAD_FILES)
+def test_a_file_that_is_no_filter_is_refused_in_words(browser, name):
+    data, words = BAD_FILES[name]
+    page = browser.page()
+    page.drop("good.bloom", GOOD)
+    assert page.find("view").is_displayed() and not page.find("problem").is_displayed()
+    page.drop(name, data)
+    assert words in page.find("problem").text and not page.find("view").is_displayed()
+    page.drop("good.bloom", GOOD)
+    assert page.find("view").is_displayed() and not page.find("problem").is_displayed()
+
+
+# ---- Looks
+
+CONTRAST = """
+const luminance = (css) => {
+  const [r, g, b] = css.match(/[\\d.]+/g).map((v) => v / 255).map((v) => (v <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4));
+  return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+};
+const behind = (node) => {
+  for (; node; node = node.parentElement) {
+    const colour = getComputedStyle(node).backgroundColor;
+    if (!/, 0\\)$/.test(colour)) return colour;
+  }
+};
+return [...document.querySelectorAll("h1, h2, h3, p, label, dt, dd, legend, button, code, .choice span, li span, .button, textarea, .text")]
+  .filter((node) => node.textContent.trim() && node.checkVisibility() && !node.closest(".hidden, .skip"))
+  .map((node) => {
+    const [a, b] = [luminance(getComputedStyle(node).color), luminance(behind(node))];
+    return [(Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05), node.outerHTML.slice(0, 80)];
+  });
+"""
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+@pytest.mark.parametrize("width", [320, 390, 820, 1280])
+def test_it_fits_and_can_be_read_at_every_width_light_and_dark(browser, width, dark):
+    page = browser.page(width=width, dark=dark)
+    page.set("key", "a-very-long-key-name-that-somebody-might-have-{tag}:" + "x" * 40)
+    page.js("document.getElementById('example').click()")
+    assert page.js("return document.documentElement.scrollWidth") <= width
+    outside = page.js("return [...document.querySelectorAll('main *')].filter((n) => n.checkVisibility() && !n.closest('.hidden, svg, .answers')"
+                      "&& n.getBoundingClientRect().right > arguments[0] + 0.5).map((n) => n.outerHTML.slice(0, 80))", width)
+    assert outside == []
+    ratios = page.js(CONTRAST)
+    assert len(ratios) > 40
+    assert [pair for pair in ratios if pair[0] < 4.5] == []  # WCAG AA
+    background = page.js("return getComputedStyle(document.body).backgroundColor")
+    assert (background == "rgb(13, 15, 20)") == dark
+
+
+def test_every_control_is_reached_by_the_tab_key_and_named(browser):
+    page = browser.page()
+    page.js("document.getElementById('example').click(); document.activeElement.blur(); scrollTo(0, 0)")
+    reached = []
+    for _ in range(40):
+        ActionChains(page.driver).send_keys(Keys.TAB).perform()
+        node = page.driver.switch_to.active_element
+        reached.append(node.get_attribute("id") or node.get_attribute("name") or node.text)
+    for name in ("items", "items-slider", "quality", "quality-slider", "by", "growth", "layout", "key", "expansion",
+                 "command", "copy", "plot-rate", "plot-memory", "file", "example", "hash", "ask"):
+        assert name in reached, (name, reached)
+    unnamed = page.js("return [...document.querySelectorAll('input, button, textarea, svg[role], canvas')].filter((n) => "
+                      "!(n.labels?.length || n.textContent.trim() && n.tagName === 'BUTTON' || n.getAttribute('aria-label'))).map((n) => n.outerHTML)")
+    assert unnamed == []
+
+
+# ---- The recipe that has a page
+
+def test_the_safe_browsing_list_is_checked_in_the_browser(browser, server, tmp_path):
+    (tmp_path / "addresses.txt").write_text("bad.example/\nshop.example/login\n")
+    listing = REPO / "build" / "page" / "list.bloom"
+    subprocess.run([sys.executable, "-B", str(REPO / "tests/recipes/safe_browsing/publish.py"), str(tmp_path / "addresses.txt"),
+                    str(listing)], check=True, env={**os.environ, "REDIS_URL": f"unix://{server.socket}"}, stdout=subprocess.DEVNULL)
+
+    class Quiet(http.server.SimpleHTTPRequestHandler):
+        def log_message(self, *_):
+            pass
+
+        def do_GET(self):
+            if self.path == "/favicon.ico":
+                return self.send_response(204) or self.end_headers()
+            return super().do_GET()
+
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=str(REPO))) as web:
+        threading.Thread(target=web.serve_forever, daemon=True).start()
+        root = f"http://127.0.0.1:{web.server_port}"
+        page = browser.page(url=f"{root}/tests/recipes/safe_browsing/index.html?list=/build/page/list.bloom")
+        for address, word in (("https://www.bad.example/x", "Dangerous"), ("https://shop.example/login?a=1", "Dangerous"),
+                              ("https://shop.example/", "Not on the list"), ("https://", "Type an address")):
+            page.js("const a = document.getElementById('address'); a.value = arguments[0]; a.oninput?.()", address)
+            page.wait(lambda: page.text("verdict").startswith(word))
+        # the page as modules, unbuilt, works from any static file server
+        page.page(url=f"{root}/module/page/index.html")
+        page.wait(lambda: page.text("command").startswith("BF.RESERVE"))
+        web.shutdown()
+    listing.unlink()
