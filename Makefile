@@ -1,6 +1,6 @@
 # bloomport: every build, test and try-out starts here. `make help` lists the targets.
 #
-#   FLAVOUR       release (default) or asan; objects live in build/<flavour>/ and never mix
+#   FLAVOUR       release (default), asan, fuzz...; objects live in build/<flavour>/ and never mix
 #   CI            if set, warnings are errors
 #   T             one test file: make test-server T=test_insert
 #   (pytest reads PYTEST_ADDOPTS by itself: PYTEST_ADDOPTS='-k some_name' make test-server)
@@ -26,23 +26,39 @@ OBJ = build/$(FLAVOUR)
 BASE_CFLAGS = -std=c11 -I. -fPIC -fvisibility=hidden -MMD -MP \
               -ffp-contract=off -Wall -Wextra -Wshadow -Wconversion -Wvla $(if $(CI),-Werror)
 
-ifeq ($(FLAVOUR),asan)
-SO = $(OBJ)/bloomport.so
-TOOL = $(OBJ)/bloomport
-SANITIZE = -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
-# The stock server knows nothing of the sanitizer, so its runtime must be in the process before the
+# The release alone is built where a user looks for it.
+BUILT = $(if $(filter release,$(FLAVOUR)),build,$(OBJ))
+SO = $(BUILT)/bloomport.so
+TOOL = $(BUILT)/bloomport
+SANITIZE =
+TEST_ENV =
+
+# The stock server knows nothing of a sanitizer, so its runtime must be in the process before the
 # module is loaded: the tests put BLOOMPORT_PRELOAD into LD_PRELOAD of the servers they start. There
 # it also replaces the server's allocator, which Debian links dynamically, so RedisModule_Alloc is
-# checked too. AddressSanitizer and leak reports go to files, which run_tests.py looks for; UBSan's
-# go to stderr and end the process. Too large an allocation gives NULL, as without the sanitizer.
+# checked too. Reports of AddressSanitizer, leaks and races go to files, which run_tests.py looks for;
+# UBSan's go to stderr and end the process. Too large an allocation gives NULL, as without it.
+ifeq ($(FLAVOUR),asan)
+SANITIZE = -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
 TEST_ENV = BLOOMPORT_PRELOAD='$(shell $(CC) -print-file-name=libasan.so)' \
            ASAN_OPTIONS='log_path=$(abspath $(OBJ))/report:allocator_may_return_null=1' \
            UBSAN_OPTIONS=print_stacktrace=1
-else
-SO = build/bloomport.so
-TOOL = build/bloomport
-SANITIZE =
-TEST_ENV =
+else ifeq ($(FLAVOUR),tsan)
+SANITIZE = -fsanitize=thread
+TEST_ENV = BLOOMPORT_PRELOAD='$(shell $(CC) -print-file-name=libtsan.so)' \
+           TSAN_OPTIONS='log_path=$(abspath $(OBJ))/report'
+else ifeq ($(FLAVOUR),fuzz)
+SANITIZE = -fsanitize=address,undefined -fno-sanitize-recover=undefined
+FUZZER = -fsanitize=fuzzer
+MORE_DEPS = fuzzer
+else ifeq ($(FLAVOUR),coverage)
+SANITIZE = --coverage -fprofile-update=atomic
+MORE_DEPS = gcovr
+else ifeq ($(FLAVOUR),valgrind)
+MORE_DEPS = valgrind
+# The server allocates through jemalloc, a library of its own.
+TEST_ENV = BLOOMPORT_WRAP='valgrind --quiet --error-exitcode=99 --leak-check=full \
+           --errors-for-leak-kinds=definite --soname-synonyms=somalloc=*jemalloc*'
 endif
 
 # Sources by wildcard, so that no file can be forgotten.
@@ -51,15 +67,19 @@ TOOL_OBJ  = $(patsubst %.c,$(OBJ)/%.o,$(wildcard rdb/tool/*.c))
 GLUE_OBJ  = $(patsubst %.c,$(OBJ)/%.o,$(wildcard module/*.c))
 UNIT      = $(patsubst %.c,$(OBJ)/%,$(wildcard tests/unit/test_*.c))
 STUDY     = $(patsubst %.c,$(OBJ)/%,$(wildcard tests/bench/study_*.c))
+FUZZ      = $(patsubst %.c,$(OBJ)/%,$(wildcard tests/fuzz/fuzz_*.c))
 LARGE     = $(patsubst %.c,$(OBJ)/%,$(wildcard tests/large/*.c))
 BENCH     = $(addprefix $(OBJ)/tests/bench/,bench_core load)
 FLOOR_OBJ = $(OBJ)/tests/bench/floor.o
+FAULTS_OBJ = $(OBJ)/tests/server/faults.o
+FAULTS_SO = $(OBJ)/faults.so
 
 # run, test and asan install what is missing before anything is compiled; plain `make` never does.
-DEPS = $(if $(filter test% asan study bench%,$(MAKECMDGOALS)),deps,$(if $(filter run,$(MAKECMDGOALS)),deps-run))
+DEPS = $(if $(filter test% asan fuzz% coverage% study bench%,$(MAKECMDGOALS)),deps,$(if $(filter run,$(MAKECMDGOALS)),deps-run))
 RUN_DEPS = CC='$(CC)' PYTHON='$(PYTHON)' REDIS_SERVER='$(REDIS_SERVER)' \
            REDISMODULE_DIR='$(REDISMODULE_DIR)' sh tests/tools/deps.sh
-RUN_TESTS = $(TEST_ENV) BLOOMPORT_SO='$(abspath $(SO))' BLOOMPORT_TOOL='$(abspath $(TOOL))' REDIS_SERVER='$(REDIS_SERVER)' \
+RUN_TESTS = $(TEST_ENV) BLOOMPORT_SO='$(abspath $(SO))' BLOOMPORT_TOOL='$(abspath $(TOOL))' \
+            BLOOMPORT_FAULTS_SO='$(abspath $(FAULTS_SO))' REDIS_SERVER='$(REDIS_SERVER)' \
             $(PYTHON) tests/tools/run_tests.py --out $(OBJ)
 
 .PHONY: all run deps deps-run test test-unit test-server test-tool test-recipes page test-page test-large test-interop asan study bench bench-plot bench-core \
@@ -79,18 +99,19 @@ run: $(SO) | deps-run ## install what is missing, build, start a server with the
 	@exec $(REDIS_SERVER) --port $(PORT) --dir build/run --loadmodule $(abspath $(SO)) $(ARGS)
 
 deps: ## install what building and testing need (Debian), get redismodule.h; says what it does
-	@$(RUN_DEPS) test
+	@$(RUN_DEPS) test $(MORE_DEPS)
 
 deps-run:
 	@$(RUN_DEPS) run
 
-test: $(SO) $(TOOL) $(UNIT) | deps ## install what is missing, run every quick test; ends in "N passed, N failed"
-	@$(RUN_TESTS) --unit $(UNIT) --server tests/server tests/tool tests/recipes tests/page/test_numbers.py
+QUICK = tests/server tests/tool tests/recipes tests/page/test_numbers.py
+test: $(SO) $(FAULTS_SO) $(TOOL) $(UNIT) $(FUZZ) | deps ## install what is missing, run every quick test; ends in "N passed, N failed"
+	@$(RUN_TESTS) --unit $(UNIT) $(FUZZ) --server $(QUICK)
 
-test-unit: $(UNIT) | deps ## the pure code, no server needed: T=test_sizing for one program
-	@$(RUN_TESTS) --unit $(if $(T),$(filter %/$(T),$(UNIT)),$(UNIT))
+test-unit: $(UNIT) $(FUZZ) | deps ## the pure code and the fuzz corpus, no server needed: T=test_sizing for one program
+	@$(RUN_TESTS) --unit $(if $(T),$(filter %/$(T),$(UNIT) $(FUZZ)),$(UNIT) $(FUZZ))
 
-test-server: $(SO) | deps ## the module in a real server: T=test_insert for one file
+test-server: $(SO) $(FAULTS_SO) | deps ## the module in a real server: T=test_insert for one file
 	@$(RUN_TESTS) --server tests/server$(if $(T),/$(T).py)
 
 test-tool: $(SO) $(TOOL) | deps ## the command-line tool, with a real server for push and pull
@@ -118,6 +139,39 @@ test-interop: $(SO) | deps ## other languages read and write our filters: T=go f
 asan: ## `make test` under AddressSanitizer and UBSan; any report is a failure
 	@$(MAKE) --no-print-directory FLAVOUR=asan CC=gcc test
 
+.PHONY: tsan valgrind test-some coverage coverage-run fuzz fuzz-run fuzz-server
+
+# A selection: all of it would take hours under valgrind, and most of it has but one thread.
+SOME_UNIT = $(filter-out %/test_rates %/test_sizing,$(UNIT)) $(FUZZ)
+SOME_SERVER = background every_command faults fuzz growth import loadchunk memory small_filters
+test-some: $(SO) $(FAULTS_SO) $(TOOL) $(SOME_UNIT) | deps
+	@$(RUN_TESTS) --unit $(SOME_UNIT) --server $(SOME_SERVER:%=tests/server/test_%.py) $(if $(filter tsan,$(FLAVOUR)),tests/tool)
+
+tsan: ## unit tests, some server tests and the tool under ThreadSanitizer: background free, counters
+	@$(MAKE) --no-print-directory FLAVOUR=tsan CC=gcc test-some
+
+valgrind: ## unit tests and some server tests under valgrind: errors and leaks
+	@$(MAKE) --no-print-directory FLAVOUR=valgrind test-some
+
+coverage: ## `make test` with every line of module/ and rdb/ counted; prints the lines that were not run
+	@$(MAKE) --no-print-directory FLAVOUR=coverage CC=gcc CFLAGS='-O1 -g' coverage-run
+
+coverage-run: $(SO) $(FAULTS_SO) $(TOOL) $(UNIT) $(FUZZ) | deps
+	@find $(OBJ) -name '*.gcda' -delete
+	@$(RUN_TESTS) --unit $(UNIT) $(FUZZ) --server $(QUICK)
+	@gcovr --root . --object-directory $(OBJ) --filter 'module/' --filter 'rdb/' --txt
+
+# SECONDS= or RUNS= for each target, 60 s unless told; what is found goes to build/fuzz/.
+fuzz: ## libFuzzer with AddressSanitizer and UBSan on tests/fuzz: T=fuzz_record SECONDS=60 RUNS=1000000
+	@$(MAKE) --no-print-directory FLAVOUR=fuzz CC=clang fuzz-run
+
+fuzz-run: $(if $(T),$(filter %/$(T),$(FUZZ)),$(FUZZ)) | deps
+	@sh tests/tools/fuzz.sh $(OBJ) '$(RUNS)' '$(SECONDS)' $^
+
+fuzz-server: $(SO) $(FAULTS_SO) | deps ## mutated RESTOREs, chunks, imports and words on a real server: RUNS= SEED= FLAVOUR=asan
+	@PYTEST_ADDOPTS='-s' BLOOMPORT_FUZZ_RUNS='$(or $(RUNS),20000)' BLOOMPORT_FUZZ_SEED='$(SEED)' \
+	    $(RUN_TESTS) --server tests/server/test_fuzz.py
+
 study: $(STUDY) | deps ## build and run the sizing experiments of tests/bench/study_*.c
 	@set -e; for program in $(STUDY); do $$program; done
 
@@ -137,21 +191,28 @@ bench-core: $(BENCH) | deps ## the core alone, no server: ROUNDS= SIZES=
 # its own of the same name. The sanitizers export symbols of their own.
 $(SO): $(GLUE_OBJ) $(PURE_OBJ)
 	$(CC) $(SANITIZE) $(LDFLAGS) -shared -o $@ $^ -lm
-ifneq ($(FLAVOUR),asan)
+ifeq ($(SANITIZE),)
 	@exported=$$(nm -D --defined-only $@ | awk '{print $$3}'); \
 	test "$$exported" = RedisModule_OnLoad || \
 	    { echo "$@ must export RedisModule_OnLoad only, it exports:" $$exported >&2; exit 1; }
 endif
 
+# The same with an allocator that fails on demand: tests/server/faults.c.
+$(FAULTS_SO): $(GLUE_OBJ) $(PURE_OBJ) $(FAULTS_OBJ)
+	$(CC) $(SANITIZE) $(LDFLAGS) -shared -Wl,--wrap=mem_set_hooks,--wrap=command_table_register -o $@ $^ -lm
+
 # Two compile rules. PURE code is compiled without redismodule.h on the include path; so are the
 # programs that test it.
-PURE_PROGRAM_OBJ = $(addsuffix .o,$(UNIT) $(LARGE) $(STUDY) $(BENCH))
+FUZZ_SHARED = $(addprefix $(OBJ)/tests/fuzz/,fuzz.o $(if $(FUZZER),,replay.o))
+PURE_PROGRAM_OBJ = $(addsuffix .o,$(UNIT) $(FUZZ) $(LARGE) $(STUDY) $(BENCH)) $(FUZZ_SHARED)
+# libFuzzer is guided by the code under test alone, and not by the arithmetic of sizing.
+$(if $(FUZZER),$(filter-out %/rate.o %/sizing.o,$(PURE_OBJ) $(TOOL_OBJ)): SANITIZE += $(FUZZER)-no-link)
 $(PURE_OBJ) $(TOOL_OBJ) $(PURE_PROGRAM_OBJ): $(OBJ)/%.o: %.c Makefile | $(DEPS) check-layers
 	@mkdir -p $(@D)
 	$(CC) $(BASE_CFLAGS) $(CFLAGS) $(SANITIZE) -c -o $@ $<
 
 # GLUE code sees the server.
-$(GLUE_OBJ) $(FLOOR_OBJ): $(OBJ)/%.o: %.c Makefile | $(REDISMODULE_DIR)/redismodule.h
+$(GLUE_OBJ) $(FLOOR_OBJ) $(FAULTS_OBJ): $(OBJ)/%.o: %.c Makefile | $(REDISMODULE_DIR)/redismodule.h
 	@mkdir -p $(@D)
 	$(CC) $(BASE_CFLAGS) -isystem $(REDISMODULE_DIR) $(CFLAGS) $(SANITIZE) -c -o $@ $<
 
@@ -160,6 +221,11 @@ $(TOOL): $(TOOL_OBJ) $(PURE_OBJ)
 
 $(UNIT): $(OBJ)/%: $(OBJ)/%.o $(PURE_OBJ)
 	$(CC) $(SANITIZE) $(LDFLAGS) -o $@ $^ -lcmocka -lm
+
+FUZZ_TOOL_OBJ = $(addprefix $(OBJ)/rdb/tool/,items.o file.o output.o progress.o)
+$(addprefix $(OBJ)/tests/fuzz/,fuzz_items fuzz_file): $(FUZZ_TOOL_OBJ)
+$(FUZZ): $(OBJ)/%: $(OBJ)/%.o $(FUZZ_SHARED) $(PURE_OBJ)
+	$(CC) $(SANITIZE) $(FUZZER) $(LDFLAGS) -o $@ $^ -lm
 
 $(STUDY) $(LARGE) $(BENCH): $(OBJ)/%: $(OBJ)/%.o $(PURE_OBJ)
 	$(CC) $(SANITIZE) $(LDFLAGS) -o $@ $^ -lm
@@ -187,9 +253,9 @@ format: ## clang-format all C files
 	$(CLANG_FORMAT) -i $(wildcard module/*.[ch] module/core/*.[ch] rdb/*.[ch] rdb/tool/*.[ch] tests/*/*.[ch])
 
 clean: ## remove what was built; keeps the fetched header and the data of `make run`
-	rm -rf build/release build/asan build/bloomport.so build/bloomport
+	rm -rf $(addprefix build/,release asan tsan fuzz coverage valgrind bloomport.so bloomport)
 
 help: ## this list
 	@sed -nE 's/^([a-z-]+):.*## (.*)/\1|\2/p' Makefile | awk -F'|' '{printf "  make %-12s %s\n", $$1, $$2}'
 
--include $(PURE_OBJ:.o=.d) $(GLUE_OBJ:.o=.d) $(FLOOR_OBJ:.o=.d) $(TOOL_OBJ:.o=.d) $(PURE_PROGRAM_OBJ:.o=.d)
+-include $(PURE_OBJ:.o=.d) $(GLUE_OBJ:.o=.d) $(FAULTS_OBJ:.o=.d) $(FLOOR_OBJ:.o=.d) $(TOOL_OBJ:.o=.d) $(PURE_PROGRAM_OBJ:.o=.d)

@@ -14,7 +14,7 @@
 #define FIXED_BYTES 48   // before the layers
 #define LAYER_BYTES 44   // each
 #define CHECKSUM_BYTES 8 // behind them
-#define MAX_HASHES 255   // what an imported filter may have
+#define MAX_HASHES SIZING_MOST_HASHES
 #define FLAG_LOADING 1U
 #define FLAG_ESTIMATED 2U
 #define KNOWN_FLAGS (FLAG_LOADING | FLAG_ESTIMATED)

@@ -9,7 +9,7 @@
 #include <math.h>
 #include <string.h>
 
-#define MAX_HASHES 255
+#define MAX_HASHES SIZING_MOST_HASHES
 #define PORTABLE_HEADER 12
 #define SSTABLE_HEADER 16
 #define REDISBLOOM_FIXED 20

@@ -131,7 +131,8 @@ static bool compute_by_error(const struct target *t, struct sizing *out) {
         return round_up_bits((double)t->capacity / t->error_rate, &out->nbits);
     }
     double guess = textbook_bits((double)t->capacity, t->error_rate, t->nhashes);
-    if (!(guess < (double)SIZING_MAX_BITS / 4)) return false;
+    // Not over 0: with few hashes a rate so low that its root is lost beside 1.
+    if (!(guess > 0 && guess < (double)SIZING_MAX_BITS / 4)) return false;
     uint64_t per_step = t->geometry.layout == LAYOUT_BLOCKED ? BLOCKED_BLOCK_BITS : 2;
     return search(t, (uint64_t)guess / per_step, out);
 }
@@ -176,9 +177,11 @@ bool sizing_as_redisbloom(uint64_t capacity, double error_rate, struct sizing *o
     double bits_per_item = sizing_redisbloom_bits(error_rate);
     double bits = floor((double)capacity * bits_per_item);
     if (!(error_rate > 0 && bits <= (double)SIZING_MAX_BITS)) return false;
+    double nhashes = ceil(bits_per_item * REAL_LN2);
+    if (!(nhashes >= 1 && nhashes <= SIZING_MOST_HASHES)) return false;
     uint64_t nbits = ((uint64_t)bits + 63) / 64 * 64;
-    *out = (struct sizing){nbits ? nbits : 64, (uint32_t)ceil(bits_per_item * REAL_LN2)};
-    return out->nhashes >= 1;
+    *out = (struct sizing){nbits ? nbits : 64, (uint32_t)nhashes};
+    return true;
 }
 
 /* ---- Growth -------------------------------------------------------------------------------

@@ -5,10 +5,12 @@ Environment:
     BLOOMPORT_SO        module, default <repo>/build/bloomport.so
     BLOOMPORT_PRELOAD   LD_PRELOAD of the server process only (the sanitizer's run-time library);
                         ASAN_OPTIONS, UBSAN_OPTIONS and LSAN_OPTIONS pass through
+    BLOOMPORT_WRAP      words before the server's command, as valgrind and its options
     BLOOMPORT_KEEP      if set, the servers' directories are not removed
 """
 
 import os
+import shlex
 import shutil
 import signal
 import socket
@@ -25,8 +27,9 @@ REPO = Path(__file__).resolve().parents[2]
 REDIS_SERVER = os.environ.get("REDIS_SERVER", "redis-server")
 MODULE = os.path.abspath(os.environ.get("BLOOMPORT_SO", str(REPO / "build" / "bloomport.so")))
 PRELOAD = os.environ.get("BLOOMPORT_PRELOAD", "")
-START_SECONDS = 120 if PRELOAD else 30
-STOP_SECONDS = 120 if PRELOAD else 30
+WRAP = shlex.split(os.environ.get("BLOOMPORT_WRAP", ""))
+START_SECONDS = 120 if PRELOAD or WRAP else 30
+STOP_SECONDS = 120 if PRELOAD or WRAP else 30
 
 DEFAULT_CONFIG = {
     "save": "",
@@ -103,7 +106,7 @@ class Server:
             environment["LD_PRELOAD"] = PRELOAD
         with open(os.path.join(self.directory, "stderr.log"), "ab") as stderr:
             self.process = subprocess.Popen(
-                [REDIS_SERVER, self.config_file],
+                [*WRAP, REDIS_SERVER, self.config_file],
                 cwd=self.directory,
                 env=environment,
                 stdin=subprocess.DEVNULL,

@@ -3,7 +3,8 @@
 # fetch redismodule.h. When nothing is missing it says nothing and calls no apt.
 #
 #   deps.sh run     what building the module and starting a server takes
-#   deps.sh test    that, and what the tests take
+#   deps.sh test    that, and what the tests take; more words for what only some targets take:
+#                   fuzzer, gcovr, valgrind
 #   deps.sh page    that, and the browser of `make test-page`
 #
 # Environment, set by the Makefile: CC, PYTHON, REDIS_SERVER, REDISMODULE_DIR.
@@ -16,6 +17,7 @@ die() { say "$*"; exit 1; }
 
 have_command() { command -v "$1" >/dev/null 2>&1; }
 have_header() { echo "#include <$1>" | "$CC" -E -x c - >/dev/null 2>&1; }
+have_fuzzer() { echo 'int LLVMFuzzerTestOneInput(void) { return 0; }' | "$CC" -fsanitize=fuzzer -x c - -o /dev/null 2>/dev/null; }
 have_module() { "$PYTHON" -c "import $1" >/dev/null 2>&1; }
 
 missing_packages() {
@@ -29,6 +31,12 @@ missing_packages() {
     have_module pytest || echo python3-pytest
     have_module redis || echo python3-redis
     have_command node || echo nodejs
+    for more; do
+        case $more in
+        fuzzer) have_fuzzer || echo clang libclang-rt-dev ;;
+        gcovr | valgrind) have_command "$more" || echo "$more" ;;
+        esac
+    done
     [ "$1" = page ] || return 0
     have_command chromium || echo chromium
     have_command chromedriver || echo chromium-driver
@@ -54,7 +62,7 @@ install_packages() {
     # A third party's broken source must not stop us; what matters is whether the install works.
     as_root apt-get -qq update >/dev/null || say "apt-get update had errors, trying all the same"
     as_root env DEBIAN_FRONTEND=noninteractive \
-        apt-get -qq install -y --no-install-recommends "$@" >/dev/null || die "apt-get could not install: $*"
+        apt-get -o DPkg::Lock::Timeout=300 -qq install -y --no-install-recommends "$@" >/dev/null || die "apt-get could not install: $*"
     case " $* " in *" redis-server "*)
         ! have_command systemctl || as_root systemctl --quiet disable redis-server || : ;;
     esac
@@ -112,7 +120,7 @@ fetch_header() {
     rm -rf "$work"
 }
 
-packages=$(missing_packages "$1")
+packages=$(missing_packages "$@")
 if [ -n "$packages" ]; then
     packages=$(echo $packages) # one line
     have_command apt-get ||

@@ -8,6 +8,7 @@ import argparse
 import glob
 import os
 import re
+import shlex
 import subprocess
 import sys
 import xml.etree.ElementTree as ElementTree
@@ -35,7 +36,9 @@ def run_unit(program, counts):
     """One cmocka program: its output is shown only if something is wrong."""
     # Results are counted from cmocka's default output, whatever the user's environment asks for.
     environment = {k: v for k, v in os.environ.items() if not k.startswith("CMOCKA_")}
-    run = subprocess.run([program], env=environment, stdout=subprocess.PIPE,
+    # BLOOMPORT_WRAP: valgrind and its options.
+    wrap = shlex.split(os.environ.get("BLOOMPORT_WRAP", ""))
+    run = subprocess.run([*wrap, program], env=environment, stdout=subprocess.PIPE,
                          stderr=subprocess.STDOUT, text=True, errors="replace")
 
     def total(word):
@@ -70,11 +73,11 @@ def run_server(paths, out, counts):
 
 
 def sanitizer_reports(out):
-    """Reports of crashes and leaks; a refused allocation leaves a mere WARNING, which is no fault."""
+    """Reports of crashes, leaks and races; a refused allocation leaves a mere WARNING, which is no fault."""
     for path in sorted(glob.glob(os.path.join(out, "report.*"))):
         with open(path, errors="replace") as report:
             text = report.read()
-        if "ERROR:" in text:
+        if "ERROR:" in text or "ThreadSanitizer:" in text:
             yield path, text
 
 

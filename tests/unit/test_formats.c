@@ -196,6 +196,31 @@ static void sizes_are_those_of_redisbloom(void **state) {
     }
 }
 
+/* A layer may have at most 255 hashes: a filter that grew beyond could be saved but never loaded.
+ */
+static void a_murmur_filter_does_not_grow_layers_that_no_reader_takes(void **state) {
+    (void)state;
+    struct sizing size = {1, 2};
+    assert_true(sizing_as_redisbloom(1, 0x1p-255, &size));
+    assert_int_equal(size.nhashes, 255);
+    assert_false(sizing_as_redisbloom(1, 0x1p-256, &size));
+    assert_int_equal(size.nhashes, 255);
+    struct filter_params params = {
+        .capacity = 1, .error_rate = 0x1p-252, .expansion = 1, .scheme = SCHEME_MURMUR};
+    struct filter *filter = NULL;
+    assert_int_equal(filter_new(&params, FILTER_NO_LIMIT, &filter), STATUS_OK);
+    filter->layers[0].error_rate = 0x1p-252;
+    for (uint64_t i = 0; i < 8; i++) {
+        bool added;
+        try_add(filter, i, FILTER_NO_LIMIT, &added);
+    }
+    assert_true(filter->nlayers > 1);
+    for (uint32_t i = 0; i < filter->nlayers; i++) {
+        assert_true(filter->layers[i].nhashes <= 255);
+    }
+    filter_free(filter);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         spied(every_format_comes_back_as_it_went),
@@ -204,6 +229,7 @@ int main(void) {
         spied(murmur_gives_the_public_vector_of_redisbloom),
         spied(leveldb_gives_its_vector),
         spied(sizes_are_those_of_redisbloom),
+        spied(a_murmur_filter_does_not_grow_layers_that_no_reader_takes),
     };
     return cmocka_run_group_tests(tests, print_seed, NULL);
 }

@@ -364,6 +364,15 @@ static void sizes_are_the_same_when_asked_again(void **state) {
     }
 }
 
+/* Where 1 - p^(1/8) is 1; the conversion of what comes of it is what UBSan looks at. */
+static void rates_that_no_blocked_layer_can_have_are_refused(void **state) {
+    (void)state;
+    struct sizing size;
+    assert_false(sizing_by_error(1, 1e-128, BLOCKED, &size));
+    assert_false(sizing_by_error(100, 1e-200, BLOCKED, &size));
+    assert_false(sizing_by_error(1, 0x1p-1074, BLOCKED, &size));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(bits_per_key_give_the_hashes_of_the_contract),
@@ -390,6 +399,7 @@ int main(void) {
         cmocka_unit_test(growth_shares_are_positive_and_sum_to_less_than_one),
         cmocka_unit_test(growth_shares_sum_to_less_than_one_over_random_chains),
         cmocka_unit_test(sizes_are_the_same_when_asked_again),
+        cmocka_unit_test(rates_that_no_blocked_layer_can_have_are_refused),
     };
     return cmocka_run_group_tests(tests, print_seed, NULL);
 }

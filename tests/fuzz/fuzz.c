@@ -1,0 +1,265 @@
+/* What the fuzz targets share. See fuzz.h. */
+
+#include "tests/fuzz/fuzz.h"
+
+#include "module/core/blocked.h"
+#include "module/core/mem.h"
+#include "module/core/packed.h"
+#include "rdb/codec.h"
+#include "rdb/formats.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+_Noreturn void fuzz_fail(const char *claim, const char *file, int line) {
+    fprintf(stderr, "%s:%d: does not hold: %s\n", file, line, claim);
+    abort();
+}
+
+/* ---- Memory --------------------------------------------------------------------------------- */
+
+#define MOST_BLOCKS 4096
+
+static struct {
+    void *blocks[MOST_BLOCKS]; // handed out and not given back
+    size_t nblocks;
+    unsigned calls, fail_at;
+} heap;
+
+static void *take_block(size_t size) {
+    heap.calls++;
+    if (heap.calls == heap.fail_at || size > FUZZ_LARGEST || heap.nblocks == MOST_BLOCKS) {
+        return NULL;
+    }
+    void *block = malloc(size);
+    if (block) heap.blocks[heap.nblocks++] = block;
+    return block;
+}
+
+static void give_back(void *block) {
+    size_t i = heap.nblocks;
+    while (i > 0 && heap.blocks[i - 1] != block) i--;
+    CLAIM(i > 0); // else freed twice, or never handed out
+    heap.blocks[i - 1] = heap.blocks[--heap.nblocks];
+    free(block);
+}
+
+void fuzz_fail_at(unsigned fail_at) {
+    heap.calls = 0;
+    heap.fail_at = fail_at;
+}
+
+void fuzz_begin(unsigned fail_at) {
+    mem_set_hooks((struct mem_hooks){take_block, give_back});
+    CLAIM(heap.nblocks == 0);
+    fuzz_fail_at(fail_at);
+}
+
+void fuzz_end(void) {
+    CLAIM(heap.nblocks == 0); // else leaked
+}
+
+void fuzz_end_forgiving(void) {
+    while (heap.nblocks > 0) free(heap.blocks[--heap.nblocks]);
+}
+
+/* ---- What must hold ------------------------------------------------------------------------- */
+
+static uint64_t count_ones(const struct layer *layer) {
+    uint64_t ones = 0, bytes = layer_bytes(layer->nbits);
+    for (uint64_t i = 0; i < bytes; i++) ones += (unsigned)__builtin_popcount(layer->bits[i]);
+    unsigned used = (unsigned)(layer->nbits - 8 * (bytes - 1)); // of the last byte
+    CLAIM(layer->bits[bytes - 1] >> used == 0);
+    return ones;
+}
+
+static void check_layer(const struct filter *f, const struct layer *l) {
+    CLAIM(l->bits && l->nbits >= 1 && l->nbits <= (uint64_t)1 << 60);
+    CLAIM(l->nhashes >= 1 && l->nhashes <= 255);
+    CLAIM(l->capacity >= 1 && l->capacity <= INT64_MAX);
+    CLAIM(l->items <= l->capacity || f->is_estimated);
+    CLAIM(l->error_rate > 0 && l->error_rate <= 1);
+    CLAIM(l->layout == f->layout && l->shift == (f->scheme == SCHEME_LEVELDB ? 32 : 0));
+    CLAIM(l->inverse == UINT64_MAX / l->nbits);
+    if (f->layout == LAYOUT_BLOCKED) CLAIM(l->nbits % 256 == 0 && l->nhashes == 8);
+    if (f->is_loading) return; // the bits are not all there
+    CLAIM(l->ones == count_ones(l));
+    CLAIM(l->items <= l->ones && (double)l->items * l->nhashes >= (double)l->ones);
+}
+
+void fuzz_check(const struct filter *f) {
+    CLAIM(f->form == 0 && f->nlayers >= 1 && f->expansion <= 32768);
+    CLAIM(f->bits_per_key == 0
+              ? f->error_rate > 0 && f->error_rate < 1
+              : f->error_rate == 0 && f->bits_per_key >= 1 && f->bits_per_key <= 256);
+    CLAIM(f->layout == LAYOUT_CLASSIC || f->scheme == SCHEME_XXH64);
+    uint64_t bytes = 0;
+    double capacity = 0;
+    for (uint32_t i = 0; i < f->nlayers; i++) {
+        check_layer(f, &f->layers[i]);
+        bytes += (f->layers[i].nbits + 7) / 8;
+        capacity += (double)f->layers[i].capacity;
+    }
+    CLAIM(f->is_loading ? f->loaded < bytes : f->loaded == bytes);
+    CLAIM(capacity <= 0x1p63 && filter_capacity(f) <= INT64_MAX);
+    CLAIM(filter_array_bytes(f) == bytes);
+}
+
+/* ---- Images --------------------------------------------------------------------------------- */
+
+struct image fuzz_image(const struct filter *filter) {
+    size_t header = codec_header_size(filter);
+    struct image image = {NULL, header, header + (size_t)filter_array_bytes(filter)};
+    image.bytes = malloc(image.len);
+    CLAIM(image.bytes);
+    codec_encode_header(filter, image.bytes);
+    uint8_t *at = image.bytes + header;
+    for (uint32_t i = 0; i < filter->nlayers; i++) {
+        size_t size = (size_t)layer_bytes(filter->layers[i].nbits);
+        memcpy(at, filter->layers[i].bits, size);
+        at += size;
+    }
+    return image;
+}
+
+void fuzz_release(struct image *image) {
+    free(image->bytes);
+    image->bytes = NULL;
+}
+
+bool fuzz_same(const struct image *a, const struct image *b) {
+    return a->header == b->header && a->len == b->len && memcmp(a->bytes, b->bytes, a->len) == 0;
+}
+
+void fuzz_claim_same(const struct filter *filter, const struct image *image) {
+    struct image other = fuzz_image(filter);
+    CLAIM(fuzz_same(image, &other));
+    fuzz_release(&other);
+}
+
+struct filter *fuzz_load(const struct image *image) {
+    struct filter *filter = NULL;
+    enum status st = codec_decode_header(image->bytes, image->header, FILTER_NO_LIMIT, &filter);
+    CLAIM(st == STATUS_OK);
+    bool is_loading = filter->is_loading;
+    uint64_t loaded = filter->loaded, total = image->len - image->header;
+    filter->is_loading = true;
+    filter->loaded = 0;
+    const uint8_t *bytes = image->bytes + image->header;
+    for (uint64_t at = 0; at < loaded;) {
+        const uint8_t *here;
+        size_t len = codec_piece_at(filter, at, (size_t)(loaded - at), &here);
+        CLAIM(len > 0);
+        CLAIM(codec_put_piece(filter, at + len, bytes + at, len) == CODEC_PIECE_STORED);
+        at += len;
+    }
+    CLAIM(filter->is_loading == is_loading && filter->loaded == loaded && loaded <= total);
+    return filter;
+}
+
+/* ---- The mill ------------------------------------------------------------------------------- */
+
+static void save_and_load(const struct filter *filter) {
+    struct image image = fuzz_image(filter);
+    struct filter *again = fuzz_load(&image);
+    fuzz_check(again);
+    fuzz_claim_same(again, &image);
+    filter_free(again);
+    fuzz_release(&image);
+}
+
+static void copy_and_pack(const struct filter *filter) {
+    struct filter *copy = NULL;
+    struct image image = fuzz_image(filter);
+    CLAIM(filter_copy(filter, &copy) == STATUS_OK);
+    void *value = packed_rest(copy);
+    struct packed_view view;
+    fuzz_claim_same(packed_look(value, &view), &image);
+    struct filter *whole = packed_make_whole(value);
+    CLAIM(whole && packed_size_bytes(value) > 0);
+    fuzz_claim_same(whole, &image);
+    filter_free(whole);
+    packed_free(value);
+    fuzz_release(&image);
+}
+
+static void export_and_import(const struct filter *filter, enum format format) {
+    if (formats_obstacle(filter, format)) return;
+    size_t size = (size_t)formats_size(filter, format);
+    uint8_t *bytes = malloc(size);
+    CLAIM(bytes);
+    formats_encode(filter, format, bytes);
+    struct formats_options options = {filter_capacity(filter), filter->expansion, filter->scheme};
+    struct filter *back = NULL;
+    const char *fault = NULL;
+    enum status st = formats_decode(format, bytes, size, &options, FILTER_NO_LIMIT, &back, &fault);
+    CLAIM(st == STATUS_OK);
+    fuzz_check(back);
+    CLAIM(back->scheme == filter->scheme && back->layout == filter->layout);
+    CLAIM(filter_array_bytes(back) == filter_array_bytes(filter));
+    for (uint32_t i = 0; i < filter->nlayers; i++) {
+        const struct layer *a = &filter->layers[i], *b = &back->layers[i];
+        CLAIM(a->nbits == b->nbits && a->nhashes == b->nhashes && a->ones == b->ones);
+        CLAIM(memcmp(a->bits, b->bits, (size_t)layer_bytes(a->nbits)) == 0);
+    }
+    filter_free(back);
+    free(bytes);
+}
+
+#define ITEMS 12
+
+static void ask(const struct filter *filter) {
+    struct hash hashes[ITEMS];
+    bool answers[ITEMS];
+    for (uint8_t i = 0; i < ITEMS; i++) hashes[i] = filter_hash(filter, &i, i % 2);
+    filter_contains_many(filter, hashes, ITEMS, answers);
+    for (size_t i = 0; i < ITEMS; i++) CLAIM(answers[i] == filter_contains(filter, hashes[i]));
+    for (uint32_t i = 0; i < filter->nlayers; i++) {
+        uint64_t estimate = layer_estimate_items(&filter->layers[i]);
+        double rate = layer_current_error_rate(&filter->layers[i]);
+        CLAIM(estimate <= filter->layers[i].ones && rate >= 0 && rate <= 1);
+    }
+}
+
+/* Adds items one by one, then many at once: until a few layers have come, if it grows at all. */
+static void add(struct filter *filter) {
+    uint32_t layers = filter->nlayers;
+    for (uint16_t i = 0; i < 48 && filter->nlayers < layers + 3; i++) {
+        struct hash hash = filter_hash(filter, &i, sizeof(i));
+        bool known = filter_contains(filter, hash), added = false;
+        uint64_t items = filter_items(filter);
+        enum status st = filter_add(filter, hash, FILTER_NO_LIMIT, &added);
+        CLAIM(st == STATUS_OK ? added == !known && filter_contains(filter, hash) : !known);
+        CLAIM(filter_items(filter) == items + (st == STATUS_OK && added));
+        if (st != STATUS_OK) break;
+    }
+    struct hash hashes[ITEMS];
+    bool added[ITEMS];
+    size_t done;
+    for (uint8_t i = 0; i < ITEMS; i++) hashes[i] = filter_hash(filter, &i, 1);
+    uint64_t items = filter_items(filter);
+    filter_add_many(filter, hashes, ITEMS, FILTER_NO_LIMIT, added, &done);
+    for (size_t i = 0; i < done; i++) {
+        items += added[i];
+        CLAIM(filter_contains(filter, hashes[i]));
+    }
+    CLAIM(filter_items(filter) == items);
+}
+
+void fuzz_mill(struct filter *filter, bool adds) {
+    fuzz_fail_at(0);
+    fuzz_check(filter);
+    save_and_load(filter);
+    copy_and_pack(filter);
+    if (!filter->is_loading) {
+        ask(filter);
+        for (int f = 0; f < FORMAT_COUNT; f++) export_and_import(filter, (enum format)f);
+        if (adds) {
+            add(filter);
+            fuzz_check(filter);
+            ask(filter);
+            save_and_load(filter);
+        }
+    }
+    filter_free(filter);
+}

@@ -1,0 +1,57 @@
+/* What the fuzz targets share: an allocator that says no and knows of leaks, claims, and the mill
+ * that every decoded filter goes through.
+ *
+ * A target is one file, fuzz_<entry>.c, with libFuzzer's entry point. Numbers that steer a run are
+ * taken from the front of the input with rdb/bytes.h, which gives zeroes at the end. */
+
+#ifndef BLOOMPORT_FUZZ_H
+#define BLOOMPORT_FUZZ_H
+
+#include "module/core/filter.h"
+#include "rdb/bytes.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+__attribute__((visibility("default"))) int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+/* A claim that holds whatever the input: where it does not, the program ends with its text. */
+#define CLAIM(claim)                                                                               \
+    do {                                                                                           \
+        if (!(claim)) fuzz_fail(#claim, __FILE__, __LINE__);                                       \
+    } while (0)
+
+_Noreturn void fuzz_fail(const char *claim, const char *file, int line);
+
+/* Installs the allocator: it gives no block over FUZZ_LARGEST, and the `fail_at`-th call from now
+ * on gets none (0: all do). */
+#define FUZZ_LARGEST ((size_t)1 << 14)
+void fuzz_begin(unsigned fail_at);
+void fuzz_fail_at(unsigned fail_at);
+
+/* Everything must have been freed; fuzz_end_forgiving frees what was not. */
+void fuzz_end(void);
+void fuzz_end_forgiving(void);
+
+/* Whether the filter is as FORMAT.md allows, field by field and bit by bit. */
+void fuzz_check(const struct filter *filter);
+
+/* All of a filter as bytes: its header, then its bits. The caller frees it, with mem_free. */
+struct image {
+    uint8_t *bytes;
+    size_t header, len;
+};
+struct image fuzz_image(const struct filter *filter);
+void fuzz_release(struct image *image);
+bool fuzz_same(const struct image *a, const struct image *b);
+void fuzz_claim_same(const struct filter *filter, const struct image *image);
+
+/* The filter that an image is, through the decoder and the pieces. */
+struct filter *fuzz_load(const struct image *image);
+
+/* Everything that a server may do with a filter it has just taken: look, ask, copy, pack, save,
+ * load, export, and, if `adds`, add and grow. Frees it. */
+void fuzz_mill(struct filter *filter, bool adds);
+
+#endif

@@ -1,0 +1,42 @@
+/* The importers of rdb/formats.h: one target each, all the same but for the format.
+ *
+ *   capacity u8 (a power of two, less 1; 0: not given), expansion u8, steering u8 (1: FNV1A, 2: add
+ *   to it, high half: the allocation that fails), then the bytes to be imported */
+
+#ifndef BLOOMPORT_FUZZ_FORMAT_H
+#define BLOOMPORT_FUZZ_FORMAT_H
+
+#include "rdb/formats.h"
+#include "tests/fuzz/fuzz.h"
+
+#include <stdlib.h>
+
+static inline int fuzz_format(enum format format, const uint8_t *data, size_t size) {
+    struct reader r = {data, size, false};
+    uint8_t power = take_u8(&r), expansion = take_u8(&r), steering = take_u8(&r);
+    struct formats_options options = {
+        .capacity = power ? ((uint64_t)1 << power % 64) - 1 : 0,
+        .expansion = expansion,
+        .scheme = steering & 1 ? SCHEME_FNV1A : SCHEME_XXH64,
+    };
+    // A copy of exactly its length, so that the sanitizer sees its end.
+    uint8_t *copy = malloc(r.left ? r.left : 1);
+    CLAIM(copy);
+    if (r.left > 0) memcpy(copy, r.at, r.left);
+
+    fuzz_begin(steering >> 4);
+    struct filter *filter = NULL;
+    const char *fault = NULL;
+    enum status st =
+        formats_decode(format, copy, r.left, &options, FILTER_NO_LIMIT, &filter, &fault);
+    CLAIM((st == STATUS_OK) == (filter != NULL));
+    CLAIM(st != STATUS_CORRUPT || fault);
+    if (filter) {
+        fuzz_mill(filter, steering & 2);
+    }
+    free(copy);
+    fuzz_end();
+    return 0;
+}
+
+#endif

@@ -1,0 +1,105 @@
+/* Pieces of a filter in any order, of any length, right and wrong, as BF.LOADCHUNK brings them,
+ * against a model: the run of bytes that has arrived.
+ *
+ *   shape u8     bits of the layers     nlayers u8
+ *   then pieces: end u8, length u8, fault u8 (which byte is wrong; 0: none) */
+
+#include "tests/fuzz/fuzz.h"
+
+#include "module/core/mem.h"
+#include "rdb/codec.h"
+
+#include <stdlib.h>
+
+#define MOST_LAYERS 3
+#define MOST_PIECES 16
+
+/* A filter of up to three layers with all their items in. */
+static struct filter *make_source(struct reader *r) {
+    uint32_t nlayers = 1 + take_u8(r) % MOST_LAYERS;
+    struct filter *filter = filter_new_bare(nlayers);
+    CLAIM(filter);
+    filter->error_rate = 0.01;
+    filter->expansion = 2;
+    struct geometry geometry = {LAYOUT_CLASSIC, SCHEME_XXH64};
+    for (uint32_t i = 0; i < nlayers; i++) {
+        struct sizing size = {1 + take_u8(r), 3};
+        struct layer *layer = &filter->layers[i];
+        CLAIM(layer_init(layer, size, geometry, 8, 0.01) == STATUS_OK);
+        filter->nlayers++;
+        for (uint8_t item = 0; item < 8; item++) layer_add(layer, filter_hash(filter, &item, 1));
+    }
+    filter->loaded = filter_array_bytes(filter);
+    return filter;
+}
+
+/* What the answer must be, by rdb/FORMAT.md 4. */
+static enum codec_piece expected(const struct filter *source, const uint8_t *run, uint64_t loaded,
+                                 uint64_t end, const uint8_t *piece, size_t len) {
+    uint64_t total = filter_array_bytes(source), from = 0;
+    if (end > total || end - len >= total) return CODEC_PIECE_OUTSIDE;
+    for (uint32_t i = 0; i < source->nlayers; i++) {
+        uint64_t to = from + layer_bytes(source->layers[i].nbits);
+        if (end - len >= from && end - len < to && end > to) return CODEC_PIECE_CROSSING;
+        from = to;
+    }
+    if (end - len > loaded) return CODEC_PIECE_GAP;
+    bool has_wrong = false;
+    for (size_t i = 0; i < len; i++) {
+        bool is_wrong = piece[i] != run[end - len + i];
+        if (is_wrong && end - len + i < loaded) return CODEC_PIECE_BAD;
+        has_wrong |= is_wrong;
+    }
+    if (end <= loaded) return CODEC_PIECE_KNOWN;
+    // Only the last piece is weighed: a wrong one before it makes the whole wrong.
+    return end == total && has_wrong ? CODEC_PIECE_BAD : CODEC_PIECE_STORED;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+    struct reader r = {data, size, false};
+    fuzz_begin(0);
+    struct filter *source = make_source(&r);
+    struct image image = fuzz_image(source);
+    struct filter *filter = NULL;
+    CLAIM(codec_decode_header(image.bytes, image.header, FILTER_NO_LIMIT, &filter) == STATUS_OK);
+    filter->is_loading = true;
+    filter->loaded = 0;
+
+    uint8_t *run = image.bytes + image.header;
+    bool spoiled = false; // a wrong byte was taken before the end
+    for (int i = 0; i < MOST_PIECES && r.left > 0 && filter->is_loading; i++) {
+        uint64_t end = take_u8(&r);
+        size_t len = take_u8(&r);
+        uint8_t fault = take_u8(&r);
+        if (len > end) len = (size_t)end; // as load_piece of module/transfer.c sees to
+        uint8_t *piece = malloc(len ? len : 1);
+        CLAIM(piece);
+        for (size_t j = 0; j < len; j++) {
+            uint64_t at = end - len + j;
+            piece[j] = at < image.len - image.header ? run[at] : 0;
+        }
+        if (fault > 0 && fault <= len) piece[fault - 1] ^= (uint8_t)(1U << fault % 8);
+        if (spoiled) { // the model has no more to say; the code must stand it
+            codec_put_piece(filter, end, piece, len);
+        } else {
+            enum codec_piece want = expected(source, run, filter->loaded, end, piece, len);
+            struct image before = fuzz_image(filter);
+            CLAIM(codec_put_piece(filter, end, piece, len) == want);
+            if (want == CODEC_PIECE_STORED) {
+                CLAIM(filter->loaded == end);
+                spoiled = fault > 0 && fault <= len;
+            } else {
+                fuzz_claim_same(filter, &before);
+            }
+            fuzz_release(&before);
+        }
+        free(piece);
+    }
+    if (!filter->is_loading) fuzz_check(filter);
+    if (!filter->is_loading && !spoiled) fuzz_claim_same(filter, &image);
+    fuzz_release(&image);
+    filter_free(source);
+    filter_free(filter);
+    fuzz_end();
+    return 0;
+}

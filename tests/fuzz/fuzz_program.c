@@ -1,0 +1,300 @@
+/* A random program of operations on one filter, against a model: a plain set of the items that were
+ * added, and a naive filter, one byte for each bit, written from rdb/FORMAT.md and not from the
+ * code.
+ *
+ *   shape: capacity u8, rate u8, expansion u8, layout and scheme u8
+ *   then operations: what u8, item or count u8. The high half of `what` is the allocation that
+ * fails in it (0: none); then nothing may have changed. */
+
+#include "tests/fuzz/fuzz.h"
+
+#include "module/core/mem.h"
+#include "module/core/packed.h"
+#include "rdb/codec.h"
+
+#include <stdlib.h>
+
+#define MOST_LAYERS 8
+#define MOST_OPERATIONS 24
+#define MOST_BATCH 20
+
+/* ---- The model ------------------------------------------------------------------------------ */
+
+struct naive {
+    uint8_t *bits; // one byte each
+    uint64_t m, capacity, items;
+    uint32_t k;
+};
+
+struct model {
+    struct naive layers[MOST_LAYERS];
+    uint32_t nlayers, expansion;
+    enum layout layout;
+    enum scheme scheme;
+    bool has[256]; // which one-byte items were added
+};
+
+static void hash_words(enum scheme scheme, uint8_t item, uint64_t *h1, uint64_t *h2) {
+    struct hash hash = hash_item(scheme, &item, 1);
+    if (scheme == SCHEME_XXH64) {
+        *h1 = XXH64(&item, 1, 0);
+        *h2 = XXH64(&item, 1, 1);
+    } else if (scheme == SCHEME_FNV1A) {
+        uint64_t x = (UINT64_C(0xcbf29ce484222325) ^ item) * UINT64_C(0x100000001b3);
+        x += UINT64_C(0x9e3779b97f4a7c15);
+        x = (x ^ (x >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+        x = (x ^ (x >> 27)) * UINT64_C(0x94d049bb133111eb);
+        x ^= x >> 31;
+        *h1 = (uint32_t)x;
+        *h2 = x >> 32;
+    } else if (scheme == SCHEME_LEVELDB) {
+        uint32_t h = UINT32_C(0xbc9f1d34) ^ UINT32_C(0xc6a4a793);
+        h = (h + item) * UINT32_C(0xc6a4a793);
+        h ^= h >> 24;
+        *h1 = h;
+        *h2 = (h >> 17) | (h << 15);
+    } else {
+        *h1 = hash.a;
+        *h2 = hash.b;
+    }
+}
+
+static uint64_t position(const struct model *model, const struct naive *layer, uint8_t item,
+                         uint32_t i) {
+    static const uint32_t SALT[] = {0x47b6137b, 0x44974d91, 0x8824ad5b, 0xa2b7289d,
+                                    0x705495c7, 0x2df1424b, 0x9efc4947, 0x5c6bfb31};
+    uint64_t h1, h2;
+    hash_words(model->scheme, item, &h1, &h2);
+    if (model->layout == LAYOUT_BLOCKED) {
+        uint64_t block = ((h1 >> 32) * (layer->m / 256)) >> 32;
+        return 256 * block + 32 * i + (((uint32_t)h1 * SALT[i]) >> 27);
+    }
+    uint64_t walk = h1 + i * h2;
+    return (model->scheme == SCHEME_LEVELDB ? (uint32_t)walk : walk) % layer->m;
+}
+
+static bool naive_contains(const struct model *model, const struct naive *layer, uint8_t item) {
+    for (uint32_t i = 0; i < layer->k; i++) {
+        if (!layer->bits[position(model, layer, item, i)]) return false;
+    }
+    return true;
+}
+
+static bool model_contains(const struct model *model, uint8_t item) {
+    for (uint32_t i = 0; i < model->nlayers; i++) {
+        if (naive_contains(model, &model->layers[i], item)) return true;
+    }
+    return false;
+}
+
+/* The sizes of a new layer are taken from the filter; everything in it is not. */
+static void model_grow(struct model *model, const struct layer *layer) {
+    CLAIM(model->nlayers < MOST_LAYERS);
+    struct naive *fresh = &model->layers[model->nlayers++];
+    *fresh =
+        (struct naive){calloc(1, layer->nbits), layer->nbits, layer->capacity, 0, layer->nhashes};
+    CLAIM(fresh->bits);
+    if (model->nlayers == 1) return;
+    CLAIM(layer->capacity == fresh[-1].capacity * model->expansion);
+    CLAIM(fresh[-1].items == fresh[-1].capacity);
+}
+
+/* Adds to the newest layer; the caller knows that it has room. */
+static void model_add(struct model *model, uint8_t item) {
+    struct naive *layer = &model->layers[model->nlayers - 1];
+    for (uint32_t i = 0; i < layer->k; i++) layer->bits[position(model, layer, item, i)] = 1;
+    layer->items++;
+}
+
+static void compare(const struct model *model, const struct filter *filter) {
+    CLAIM(filter->nlayers == model->nlayers);
+    for (uint32_t i = 0; i < model->nlayers; i++) {
+        const struct naive *naive = &model->layers[i];
+        const struct layer *layer = &filter->layers[i];
+        CLAIM(layer->nbits == naive->m && layer->nhashes == naive->k);
+        CLAIM(layer->items == naive->items && layer->capacity == naive->capacity);
+        for (uint64_t p = 0; p < naive->m; p++) {
+            CLAIM((layer->bits[p >> 3] >> (p & 7) & 1) == naive->bits[p]);
+        }
+    }
+}
+
+/* ---- Operations ----------------------------------------------------------------------------- */
+
+/* What a key holds, and the model of it. */
+struct state {
+    void *value;
+    struct model model;
+};
+
+/* What an add of the item does to the model, given how the filter answered. */
+static void model_follows(struct model *model, const struct filter *filter, enum status st,
+                          bool added, uint8_t item) {
+    const struct naive *newest = &model->layers[model->nlayers - 1];
+    bool known = model_contains(model, item);
+    CLAIM(known || !model->has[item]); // never a false no
+    if (known) {
+        CLAIM(st == STATUS_OK && !added);
+    } else if (st == STATUS_OK) {
+        if (newest->items == newest->capacity) model_grow(model, &filter->layers[model->nlayers]);
+        model_add(model, item);
+        CLAIM(added);
+    } else {
+        CLAIM(newest->items == newest->capacity);
+        CLAIM((st == STATUS_FULL) == (model->expansion == 0));
+    }
+    if (st == STATUS_OK) model->has[item] = true;
+}
+
+/* As key_make_room of module/key.c: a packed filter cannot grow. False if there is no memory. */
+static bool make_room(struct state *s, size_t n) {
+    struct packed_view view;
+    const struct filter *filter = packed_look(s->value, &view);
+    if (!packed_is_packed(s->value) || filter->expansion == 0 ||
+        filter->layers[0].capacity - filter->layers[0].items >= n) {
+        return true;
+    }
+    struct filter *whole = packed_make_whole(s->value);
+    if (!whole) return false;
+    packed_free(s->value);
+    s->value = whole;
+    return true;
+}
+
+static bool has_room(const struct model *model) {
+    return model->nlayers < MOST_LAYERS - 2;
+}
+
+static void op_add(struct state *s, uint8_t item) {
+    if (!has_room(&s->model) || !make_room(s, 1)) return;
+    struct packed_view view;
+    struct filter *filter = packed_open(s->value, &view);
+    bool added = false;
+    enum status st = filter_add(filter, filter_hash(filter, &item, 1), 1 << 16, &added);
+    packed_close(s->value, filter);
+    model_follows(&s->model, filter, st, added, item);
+}
+
+static void op_add_many(struct state *s, uint8_t count) {
+    size_t n = count % MOST_BATCH, done = 0;
+    if (!has_room(&s->model) || !make_room(s, n)) return;
+    struct packed_view view;
+    struct filter *filter = packed_open(s->value, &view);
+    struct hash hashes[MOST_BATCH];
+    bool added[MOST_BATCH] = {false};
+    for (size_t i = 0; i < n; i++) {
+        uint8_t item = (uint8_t)(count + 7 * i);
+        hashes[i] = filter_hash(filter, &item, 1);
+    }
+    // Room for what the model has layers for: it grows at most twice.
+    uint64_t limit = s->model.layers[s->model.nlayers - 1].capacity < n ? 0 : 1 << 16;
+    enum status st = filter_add_many(filter, hashes, n, limit, added, &done);
+    packed_close(s->value, filter);
+    CLAIM((st == STATUS_OK) == (done == n));
+    for (size_t i = 0; i < done + (st != STATUS_OK); i++) {
+        enum status of_item = i < done ? STATUS_OK : st;
+        model_follows(&s->model, filter, of_item, i < done && added[i], (uint8_t)(count + 7 * i));
+    }
+}
+
+static void op_contains(const struct state *s, uint8_t item) {
+    struct packed_view view;
+    const struct filter *filter = packed_look(s->value, &view);
+    bool maybe = filter_contains(filter, filter_hash(filter, &item, 1));
+    CLAIM(maybe == model_contains(&s->model, item));
+    CLAIM(maybe || !s->model.has[item]);
+}
+
+static void op_contains_many(const struct state *s, uint8_t count) {
+    struct packed_view view;
+    const struct filter *filter = packed_look(s->value, &view);
+    size_t n = count % MOST_BATCH;
+    struct hash hashes[MOST_BATCH];
+    bool answers[MOST_BATCH];
+    for (size_t i = 0; i < n; i++) {
+        uint8_t item = (uint8_t)(count - i);
+        hashes[i] = filter_hash(filter, &item, 1);
+    }
+    filter_contains_many(filter, hashes, n, answers);
+    for (size_t i = 0; i < n; i++) {
+        CLAIM(answers[i] == model_contains(&s->model, (uint8_t)(count - i)));
+    }
+}
+
+/* The value becomes a copy of itself, if there is memory for one. */
+static void op_copy(struct state *s) {
+    struct filter *copy = packed_make_whole(s->value);
+    if (!copy) return;
+    packed_free(s->value);
+    s->value = copy;
+}
+
+static void op_pack(struct state *s) {
+    if (!packed_is_packed(s->value)) s->value = packed_rest(s->value);
+}
+
+static void op_save_and_load(struct state *s) {
+    struct packed_view view;
+    fuzz_fail_at(0);
+    struct image image = fuzz_image(packed_look(s->value, &view));
+    packed_free(s->value);
+    s->value = fuzz_load(&image);
+    fuzz_release(&image);
+}
+
+static void operate(struct state *s, uint8_t what, uint8_t number) {
+    fuzz_fail_at(what >> 4);
+    switch (what % 8) {
+    case 0:
+    case 1: op_add(s, number); break;
+    case 2: op_add_many(s, number); break;
+    case 3: op_contains(s, number); break;
+    case 4: op_contains_many(s, number); break;
+    case 5: op_copy(s); break;
+    case 6: op_pack(s); break;
+    default: op_save_and_load(s); break;
+    }
+}
+
+/* ---- The program ---------------------------------------------------------------------------- */
+
+static struct filter_params take_shape(struct reader *r) {
+    static const double RATES[] = {0.5, 0.1, 0.01, 0.001};
+    static const enum scheme SCHEMES[] = {SCHEME_XXH64, SCHEME_FNV1A, SCHEME_MURMUR,
+                                          SCHEME_LEVELDB};
+    struct filter_params params = {.capacity = 1 + take_u8(r) % 24};
+    uint8_t rate = take_u8(r);
+    if (rate & 4) {
+        params.bits_per_key = 1 + rate % 16;
+    } else {
+        params.error_rate = RATES[rate % 4];
+    }
+    params.expansion = take_u8(r) % 4;
+    uint8_t kind = take_u8(r);
+    params.layout = kind & 4 ? LAYOUT_BLOCKED : LAYOUT_CLASSIC;
+    params.scheme = kind & 4 ? SCHEME_XXH64 : SCHEMES[kind % 4];
+    return params;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+    struct reader r = {data, size, false};
+    fuzz_begin(0);
+    struct filter_params params = take_shape(&r);
+    struct filter *filter = NULL;
+    CLAIM(filter_new(&params, FILTER_NO_LIMIT, &filter) == STATUS_OK);
+    struct state s = {.value = filter};
+    s.model = (struct model){
+        .expansion = params.expansion, .layout = params.layout, .scheme = params.scheme};
+    model_grow(&s.model, &filter->layers[0]);
+    for (int i = 0; i < MOST_OPERATIONS && r.left > 0; i++) {
+        uint8_t what = take_u8(&r);
+        operate(&s, what, take_u8(&r));
+    }
+    struct packed_view view;
+    compare(&s.model, packed_look(s.value, &view));
+    fuzz_check(packed_look(s.value, &view));
+    for (uint32_t i = 0; i < s.model.nlayers; i++) free(s.model.layers[i].bits);
+    packed_free(s.value);
+    fuzz_end();
+    return 0;
+}

@@ -1,0 +1,213 @@
+"""The n-th allocation fails, for every n, in every command and loader: one clear error or none, the
+filter as it was before, and the same command works when there is memory again.
+
+The server runs a copy of the module with tests/server/faults.c in front of its allocator.
+"""
+
+import os
+import struct
+
+import pytest
+
+from checks import COMMANDS, GROWTH_FAILED, NO_MEMORY, changes, dump
+from redis_server import MODULE, Server, ServerDied
+from resp import OK, error
+
+FAULTS = os.path.join(os.path.dirname(MODULE), "release", "faults.so")
+FAULTS = os.environ.get("BLOOMPORT_FAULTS_SO", FAULTS)
+MOST = 60  # allocations that any one command may make
+ITEMS = ["item-%d" % i for i in range(40)]
+EXPORT_MEMORY = "ERR not enough memory to export"
+COPY_FAILED = "ERR module key failed to copy"  # the server's own
+ERRORS = {NO_MEMORY, GROWTH_FAILED, EXPORT_MEMORY, COPY_FAILED}
+
+
+@pytest.fixture(scope="module")
+def server():
+    server = Server(module=FAULTS, config={"appendonly": "yes", "appendfsync": "no"})
+    try:
+        server.start()
+        yield server
+    finally:
+        server.close()
+
+
+def portable(m, k):
+    return struct.pack("<IQ", k, m) + b"\1" + bytes((m + 7) // 8 - 1)
+
+
+def parquet(nbytes):
+    return b"\x15" + bytes([nbytes * 2]) + bytes.fromhex("1c1c00001c1c00001c1c000000") + bytes(nbytes)
+
+
+def redisbloom(nlayers):
+    fixed = struct.pack("<QIII", 0, nlayers, 5, 2)
+    layer = struct.pack("<QQQddIQB", 16, 128, 0, 0.01, 9.585058377367439, 7, 10, 0)
+    return fixed + layer * nlayers + bytes(16 * nlayers)
+
+
+SMALL = ("BF.RESERVE", "k", "0.01", "5")
+LARGE = ("BF.RESERVE", "k", "0.01", "2000")
+FULL = (SMALL, ("BF.MADD", "k", *ITEMS[:5]))
+GROWN = (*FULL, ("BF.MADD", "k", *ITEMS[5:15]))
+IMPORT = ("BF.IMPORT", "k", "FORMAT")
+
+# What stands before, and the command whose allocations fail.
+CASES = {
+    "reserve-small": ((), SMALL),
+    "reserve-large": ((), LARGE),
+    "reserve-blocked": ((), ("BF.RESERVE", "k", "0.01", "50", "LAYOUT", "BLOCKED")),
+    "add-creates": ((), ("BF.ADD", "k", "a")),
+    "add": (FULL[:1], ("BF.ADD", "k", "a")),
+    "add-makes-a-packed-filter-grow": (FULL, ("BF.ADD", "k", "a")),
+    "add-makes-a-whole-filter-grow": (GROWN, ("BF.ADD", "k", "another")),
+    "madd-creates": ((), ("BF.MADD", "k", *ITEMS)),
+    "madd-creates-and-grows": ((), ("BF.INSERT", "k", "CAPACITY", "3", "ITEMS", *ITEMS)),
+    "madd-grows-twice": (FULL, ("BF.MADD", "k", *ITEMS)),
+    "insert-creates": ((), ("BF.INSERT", "k", "ITEMS", "a")),
+    "insert-nocreate": (FULL, ("BF.INSERT", "k", "NOCREATE", "ITEMS", *ITEMS)),
+    "exists": (GROWN, ("BF.EXISTS", "k", "a")),
+    "mexists": (GROWN, ("BF.MEXISTS", "k", *ITEMS)),
+    "card": (GROWN, ("BF.CARD", "k")),
+    "info": (GROWN, ("BF.INFO", "k")),
+    "debug": (GROWN, ("BF.DEBUG", "k")),
+    "scandump-header": (GROWN, ("BF.SCANDUMP", "k", "0")),
+    "scandump-bits": (GROWN, ("BF.SCANDUMP", "k", "1")),
+    "export": (FULL, ("BF.EXPORT", "k")),
+    "import-portable": ((), (*IMPORT, "portable", "DATA", portable(100, 3))),
+    "import-sstable": ((), (*IMPORT, "sstable", "DATA", struct.pack("<QII", 64, 3, 10) + bytes(8))),
+    "import-leveldb": ((), (*IMPORT, "leveldb", "DATA", bytes(8) + b"\3")),
+    "import-parquet": ((), (*IMPORT, "parquet", "DATA", parquet(32))),
+    "import-redisbloom": ((), (*IMPORT, "redisbloom", "DATA", redisbloom(3))),
+    "import-replaces": (GROWN, (*IMPORT, "portable", "REPLACE", "DATA", portable(100, 3))),
+    "copy": (GROWN, ("COPY", "k", "copy")),
+    "copy-packed": (FULL, ("COPY", "k", "copy")),
+    "dump": (GROWN, ("DUMP", "k")),
+}
+
+
+def look(call):
+    """Everything that is there."""
+    return call("DEBUG", "DIGEST").plain, call("DBSIZE").plain, call("EXISTS", "k").plain
+
+
+def failing(call, before, words):
+    """[(n, reply, what was there before)] for n = 1, 2, ... until nothing fails any more; each time
+    from the beginning."""
+    for n in range(1, MOST):
+        call("FLUSHALL")
+        for command in before:
+            call(*command).plain
+        state, written = look(call), changes(call)
+        call("BFTEST.FAIL", n)
+        reply = call(*words)
+        happened = call("BFTEST.FAIL", 0).plain >= n
+        if not happened:
+            reply.plain
+            return
+        yield n, reply, state, written
+    raise AssertionError("%s: more than %d allocations" % (words[0], MOST))
+
+
+def reference(call, before, words):
+    call("FLUSHALL")
+    for command in before:
+        call(*command).plain
+    call(*words).plain
+    return look(call)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_command_without_memory_gives_one_error_and_changes_nothing(call, name):
+    before, words = CASES[name]
+    expected = reference(call, before, words)
+    for n, reply, state, written in failing(call, before, words):
+        if reply.is_error:
+            assert reply.value in ERRORS, (n, reply)
+            assert look(call) == state and changes(call) == written, n
+            call(*words).plain
+        elif reply.kind == "*" and any(item.is_error for item in reply.value):
+            assert_batch_failed_in_part(call, words, reply)
+            continue
+        assert look(call) == expected, (n, reply)
+
+
+def assert_batch_failed_in_part(call, words, reply):
+    """Some items failed: the others are in, and the AOF says the same; with memory all are."""
+    items = words[words.index("ITEMS") + 1 :] if "ITEMS" in words else words[2:]
+    assert len(reply.value) == len(items)
+    answers = call("BF.MEXISTS", "k", *items).plain
+    for answer, exists in zip(reply.value, answers):
+        assert answer == error(GROWTH_FAILED) if answer.is_error else exists == 1
+    before = look(call)
+    assert call("DEBUG", "LOADAOF") == OK
+    assert look(call) == before
+    call(*words).plain
+    assert call("BF.MEXISTS", "k", *items).plain == [1] * len(items)
+
+
+def test_every_command_has_its_case():
+    assert set(COMMANDS) - {words[0] for _, words in CASES.values()} == {"BF.LOADCHUNK"}
+
+
+def test_restore_without_memory_is_refused(call):
+    for before in (FULL, GROWN):
+        call("FLUSHALL")
+        for command in before:
+            call(*command).plain
+        data = call("DUMP", "k").plain
+        words = ("RESTORE", "k", "0", data)
+        expected = reference(call, (), words)
+        refused = 0
+        for n, reply, state, _ in failing(call, (), words):
+            refused += reply.is_error
+            if reply.is_error:
+                assert reply == error("ERR Bad data format") and look(call) == state, n
+                assert call(*words) == OK
+            assert look(call) == expected
+        assert refused >= 3
+
+
+def test_chunks_without_memory_are_refused_and_can_come_again(call):
+    for command in GROWN:
+        call(*command).plain
+    chunks = dump(call, "k")
+    expected = look(call)
+    for at, (iterator, data) in enumerate(chunks):
+        before = [("BF.LOADCHUNK", "k", *chunk) for chunk in chunks[:at]]
+        for n, reply, state, _ in failing(call, before, ("BF.LOADCHUNK", "k", iterator, data)):
+            if reply.is_error:
+                assert reply == error(NO_MEMORY) and look(call) == state, n
+                assert call("BF.LOADCHUNK", "k", iterator, data) == OK
+            for chunk in chunks[at + 1 :]:
+                assert call("BF.LOADCHUNK", "k", *chunk) == OK
+            assert look(call) == expected
+
+
+def test_a_file_that_does_not_fit_into_memory_is_refused_and_stays(monkeypatch):
+    """At each allocation: the server says why and ends, as it does for any file it cannot load; with
+    memory it has everything."""
+    server = Server(module=FAULTS)
+    try:
+        call = server.start().call
+        for command in (*GROWN, ("BF.RESERVE", "other", "0.01", "50", "LAYOUT", "BLOCKED")):
+            call(*command).plain
+        assert call("SAVE") == OK
+        expected = look(call)
+        refused = 0
+        for n in range(1, MOST):
+            server.stop()
+            monkeypatch.setenv("BLOOMPORT_FAIL_AT", str(n))
+            try:
+                server.start()
+            except ServerDied:
+                assert "bloomport: cannot load a filter: not enough memory" in server.log
+                refused += 1
+                monkeypatch.delenv("BLOOMPORT_FAIL_AT")
+                server.start()
+            assert look(server.call) == expected
+            if server.call("BFTEST.FAIL", 0).plain < n and "BLOOMPORT_FAIL_AT" in os.environ:
+                break
+        assert refused >= 5
+    finally:
+        server.close()

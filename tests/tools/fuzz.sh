@@ -1,0 +1,33 @@
+#!/bin/sh
+# What `make fuzz` runs: each target for RUNS executions, or else for SECONDS, one after another. It
+# starts from the corpus in the repository and from what earlier runs have found, and keeps what is
+# new in <out>/corpus. An input that fails is left in <out>, and the status is 1.
+#
+#   fuzz.sh out runs seconds program ...
+#
+# To add what was found to the repository: fuzz.sh out merge '' program ...
+set -u
+out=$1 runs=$2 seconds=${3:-60}
+shift 3
+failed=0
+for program; do
+    target=${program##*/}
+    entry=${target#fuzz_}
+    kept=tests/fuzz/corpus/$entry
+    found=$out/corpus/$entry
+    mkdir -p "$kept" "$found"
+    case $entry in program | pieces | items) longest=80 ;; *) longest=400 ;; esac
+    if [ "$runs" = merge ]; then
+        # Edges only, so that the corpus stays small.
+        "$program" -merge=1 -use_counters=0 -max_len=$longest "$kept" "$found" 2>&1 | grep -a 'MERGE-OUTER: [0-9]* new' || failed=1
+        continue
+    fi
+    echo "$target: ${runs:-$seconds seconds}${runs:+ executions}"
+    # A leak is looked for after each input, and a hang is 10 s.
+    "$program" -max_len=$longest -timeout=10 -rss_limit_mb=2048 -entropic=0 -print_final_stats=1 -artifact_prefix="$out/" \
+        ${runs:+-runs=$runs} $([ -n "$runs" ] || echo "-max_total_time=$seconds") \
+        "$found" "$kept" >"$out/$target.log" 2>&1 || failed=1
+    grep -aE '^stat::number_of_executed_units|^stat::peak_rss|ERROR|SUMMARY|does not hold|runtime error|Test unit' "$out/$target.log"
+done
+[ $failed -eq 0 ] && echo "no failures" || echo "FAILED"
+exit $failed
