@@ -6,6 +6,7 @@
 #include "module/type.h"
 
 #include "module/core/packed.h"
+#include "rdb/bytes.h"
 #include "rdb/codec.h"
 
 #include <string.h>
@@ -104,10 +105,6 @@ static struct filter *load_header(RedisModuleIO *io, const char **fault) {
     return filter;
 }
 
-static bool is_zero(const char *bytes, size_t len) {
-    return len == 0 || (bytes[0] == 0 && memcmp(bytes, bytes + 1, len - 1) == 0);
-}
-
 /* Reads one string of exactly `len` bytes, or of 1 to `len` if `partly`, to `out`; returns how
  * many it had, 0 on any fault. What is there must be zero. */
 static size_t load_into(RedisModuleIO *io, uint8_t *out, size_t len, bool partly) {
@@ -116,7 +113,7 @@ static size_t load_into(RedisModuleIO *io, uint8_t *out, size_t len, bool partly
     if (!bytes) return 0;
     bool fits = partly ? got >= 1 && got <= len : got == len;
     // The bits are zero already, and take no memory as long as nothing is written to them.
-    if (fits && !is_zero(bytes, got)) memcpy(out, bytes, got);
+    if (fits && !bytes_are_zero(bytes, got)) memcpy(out, bytes, got);
     RedisModule_Free(bytes);
     return fits ? got : 0;
 }
@@ -146,7 +143,7 @@ static void *on_rdb_load(RedisModuleIO *io, int encver) {
     for (uint32_t i = 0; filter && !fault && i < filter->nlayers; i++) {
         fault = load_layer(io, &filter->layers[i]);
     }
-    if (!fault && !filter->is_loading && !codec_bits_are_sound(filter)) {
+    if (!fault && !codec_bits_are_sound(filter)) {
         fault = "the bits are not those the header speaks of";
     }
     if (!fault) return packed_rest(filter);

@@ -50,6 +50,11 @@ static inline double take_f64(struct reader *r) {
     return value;
 }
 
+static inline bool bytes_are_zero(const void *bytes, size_t len) {
+    const uint8_t *b = bytes;
+    return len == 0 || (b[0] == 0 && memcmp(b, b + 1, len - 1) == 0);
+}
+
 struct writer {
     uint8_t *at;
 };

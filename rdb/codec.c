@@ -211,10 +211,21 @@ size_t codec_piece_at(const struct filter *filter, uint64_t offset, size_t most,
     return left < most ? (size_t)left : most;
 }
 
-bool codec_bits_are_sound(const struct filter *filter) {
+static bool counts_are_sound(const struct filter *filter) {
     for (uint32_t i = 0; i < filter->nlayers; i++) {
         const struct layer *layer = &filter->layers[i];
         if (!layer_tail_is_zero(layer) || layer_count_ones(layer) != layer->ones) return false;
+    }
+    return true;
+}
+
+bool codec_bits_are_sound(const struct filter *filter) {
+    if (!filter->is_loading) return counts_are_sound(filter);
+    const uint8_t *bytes;
+    size_t len;
+    for (uint64_t at = filter->loaded;
+         (len = codec_piece_at(filter, at, CODEC_PIECE_BYTES, &bytes)) > 0; at += len) {
+        if (!bytes_are_zero(bytes, len)) return false;
     }
     return true;
 }
@@ -236,7 +247,7 @@ enum codec_piece codec_put_piece(struct filter *filter, uint64_t end, const void
     if (memcmp(bits, piece, known) != 0) return CODEC_PIECE_BAD;
     if (known == len) return CODEC_PIECE_KNOWN;
     memcpy(bits + known, piece + known, len - known);
-    if (end == total && !codec_bits_are_sound(filter)) {
+    if (end == total && !counts_are_sound(filter)) {
         memset(bits + known, 0, len - known); // as they were
         return CODEC_PIECE_BAD;
     }

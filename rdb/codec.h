@@ -53,7 +53,8 @@ enum codec_piece {
 enum codec_piece codec_put_piece(struct filter *filter, uint64_t end, const void *bytes,
                                  size_t len);
 
-/* True if the bits are what the counts say: the last step of every decoding. O(size). */
+/* True if the bits are what the counts say or, of a filter that is loading, if those that have not
+ * arrived are zero: the last step of every decoding. O(size). */
 bool codec_bits_are_sound(const struct filter *filter);
 
 #endif

@@ -246,18 +246,19 @@ static void add(struct filter *filter) {
     CLAIM(filter_items(filter) == items);
 }
 
-void fuzz_mill(struct filter *filter, bool adds) {
+void fuzz_mill(struct filter *filter, unsigned parts) {
     fuzz_fail_at(0);
     fuzz_check(filter);
-    save_and_load(filter);
-    copy_and_pack(filter);
+    if (parts & MILL_SAVE) save_and_load(filter);
+    if (parts & MILL_COPY) copy_and_pack(filter);
     if (!filter->is_loading) {
-        ask(filter);
-        for (int f = 0; f < FORMAT_COUNT; f++) export_and_import(filter, (enum format)f);
-        if (adds) {
+        if (parts & MILL_ASK) ask(filter);
+        for (int f = 0; parts & MILL_EXPORT && f < FORMAT_COUNT; f++) {
+            export_and_import(filter, (enum format)f);
+        }
+        if (parts & MILL_ADD) {
             add(filter);
             fuzz_check(filter);
-            ask(filter);
             save_and_load(filter);
         }
     }

@@ -26,7 +26,7 @@ _Noreturn void fuzz_fail(const char *claim, const char *file, int line);
 
 /* Installs the allocator: it gives no block over FUZZ_LARGEST, and the `fail_at`-th call from now
  * on gets none (0: all do). */
-#define FUZZ_LARGEST ((size_t)1 << 14)
+#define FUZZ_LARGEST ((size_t)1 << 16)
 void fuzz_begin(unsigned fail_at);
 void fuzz_fail_at(unsigned fail_at);
 
@@ -50,8 +50,10 @@ void fuzz_claim_same(const struct filter *filter, const struct image *image);
 /* The filter that an image is, through the decoder and the pieces. */
 struct filter *fuzz_load(const struct image *image);
 
-/* Everything that a server may do with a filter it has just taken: look, ask, copy, pack, save,
- * load, export, and, if `adds`, add and grow. Frees it. */
-void fuzz_mill(struct filter *filter, bool adds);
+/* What a server may do with a filter it has just taken: save and load it, copy and pack it, ask it,
+ * export it, add to it until it grows. `parts` has a bit for each, so that an input chooses, and
+ * costs no more than it needs. Frees it. */
+enum { MILL_SAVE = 1, MILL_COPY = 2, MILL_ASK = 4, MILL_EXPORT = 8, MILL_ADD = 16 };
+void fuzz_mill(struct filter *filter, unsigned parts);
 
 #endif

@@ -1,7 +1,7 @@
 /* The tool's reader of filter files, all formats: what it takes must stand everything.
  *
- *   from u8 (a format, or whatever the bytes look like), steering u8 (1: FNV1A, 2: add to it, 4:
- *   repair the checksum of a dump), then the file */
+ *   from u8 (a format, or whatever the bytes look like), steering u8 (1: FNV1A, 2:
+ *   repair the checksum of a dump), parts u8 (of fuzz_mill), then the file */
 
 #include "tests/fuzz/fuzz_tool.h"
 
@@ -21,15 +21,15 @@ static void repair_checksum(uint8_t *bytes, size_t len) {
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-    if (size < 2) return 0;
+    if (size < 3) return 0;
     struct options options = {.from = (enum file_format)(data[0] % (FILE_UNKNOWN + 1))};
-    uint8_t steering = data[1];
+    uint8_t steering = data[1], parts = data[2];
     options.scheme = steering & 1 ? SCHEME_FNV1A : SCHEME_XXH64;
-    size -= 2;
+    size -= 3;
     uint8_t *copy = malloc(size ? size : 1);
     CLAIM(copy);
-    memcpy(copy, data + 2, size);
-    if (steering & 4) repair_checksum(copy, size);
+    memcpy(copy, data + 3, size);
+    if (steering & 2) repair_checksum(copy, size);
     fuzz_set_input(copy, size);
     free(copy);
 
@@ -38,7 +38,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         enum file_format format = FILE_UNKNOWN;
         struct filter *filter = file_load("-", &options, &format);
         CLAIM(format != FILE_UNKNOWN && !filter->is_loading);
-        fuzz_mill(filter, steering & 2);
+        fuzz_mill(filter, parts);
         fuzz_end();
     } else {
         fuzz_end_forgiving(); // the process would have ended

@@ -1,7 +1,8 @@
 /* The importers of rdb/formats.h: one target each, all the same but for the format.
  *
- *   capacity u8 (a power of two, less 1; 0: not given), expansion u8, steering u8 (1: FNV1A, 2: add
- *   to it, high half: the allocation that fails), then the bytes to be imported */
+ *   capacity u8 (a power of two, less 1; 0: not given), expansion u8, steering u8 (1: FNV1A,
+ *   high half: the allocation that fails), parts u8 (of fuzz_mill), then the bytes to be imported
+ */
 
 #ifndef BLOOMPORT_FUZZ_FORMAT_H
 #define BLOOMPORT_FUZZ_FORMAT_H
@@ -14,6 +15,7 @@
 static inline int fuzz_format(enum format format, const uint8_t *data, size_t size) {
     struct reader r = {data, size, false};
     uint8_t power = take_u8(&r), expansion = take_u8(&r), steering = take_u8(&r);
+    uint8_t parts = take_u8(&r);
     struct formats_options options = {
         .capacity = power ? ((uint64_t)1 << power % 64) - 1 : 0,
         .expansion = expansion,
@@ -31,9 +33,7 @@ static inline int fuzz_format(enum format format, const uint8_t *data, size_t si
         formats_decode(format, copy, r.left, &options, FILTER_NO_LIMIT, &filter, &fault);
     CLAIM((st == STATUS_OK) == (filter != NULL));
     CLAIM(st != STATUS_CORRUPT || fault);
-    if (filter) {
-        fuzz_mill(filter, steering & 2);
-    }
+    if (filter) fuzz_mill(filter, parts);
     free(copy);
     fuzz_end();
     return 0;

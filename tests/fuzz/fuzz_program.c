@@ -15,7 +15,7 @@
 #include <stdlib.h>
 
 #define MOST_LAYERS 8
-#define MOST_OPERATIONS 24
+#define MOST_OPERATIONS 16
 #define MOST_BATCH 20
 
 /* ---- The model ------------------------------------------------------------------------------ */

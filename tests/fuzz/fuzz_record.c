@@ -1,8 +1,9 @@
 /* A saved filter, as RDB files, RESTORE and BF.LOADCHUNK bring it: the header, checksum repaired or
- * not, then the bits, cut into pieces as load_layer of module/type.c does.
+ * not, then the bits.
  *
- *   steering u8   1: repair the checksum, 2: repair the counts of ones, 4: add to it, then
- *                 the allocation that fails, in the high half (0: none)
+ *   steering u8   1: repair the checksum, 2: repair the counts of ones; high half: the
+ *                 allocation that fails (0: none)
+ *   parts u8      of fuzz_mill
  *   header, bits  what is missing of the bits is zero */
 
 #include "tests/fuzz/fuzz.h"
@@ -46,8 +47,7 @@ static void repair_ones(uint8_t *header, size_t len, const uint8_t *bits, size_t
     }
 }
 
-/* The bits as strings of lengths that the first byte of each chooses; false if they are not
- * taken. */
+/* The bits, as many as there are; false if they are not taken. */
 static bool load_bits(struct filter *filter, const uint8_t *bits, size_t left) {
     for (uint32_t i = 0; i < filter->nlayers; i++) {
         struct layer *layer = &filter->layers[i];
@@ -57,19 +57,21 @@ static bool load_bits(struct filter *filter, const uint8_t *bits, size_t left) {
         bits += here;
         left -= here;
     }
-    return filter->is_loading || codec_bits_are_sound(filter);
+    return codec_bits_are_sound(filter);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-    if (size < 1) return 0;
-    uint8_t steering = data[0];
-    size_t header = header_size(data + 1, size - 1);
-    const uint8_t *bits = data + 1 + header;
-    size_t left = size - 1 - header;
+    if (size < 2) return 0;
+    uint8_t steering = data[0], parts = data[1];
+    data += 2;
+    size -= 2;
+    size_t header = header_size(data, size);
+    const uint8_t *bits = data + header;
+    size_t left = size - header;
     // A copy of exactly its length, so that the sanitizer sees its end.
     uint8_t *copy = malloc(header ? header : 1);
     CLAIM(copy);
-    memcpy(copy, data + 1, header);
+    memcpy(copy, data, header);
     if (steering & 2) repair_ones(copy, header, bits, left);
     if (steering & 1) repair_checksum(copy, header);
 
@@ -78,7 +80,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     enum status st = codec_decode_header(copy, header, FILTER_NO_LIMIT, &filter);
     CLAIM((st == STATUS_OK) == (filter != NULL));
     if (filter && load_bits(filter, bits, left)) {
-        fuzz_mill(filter, steering & 4);
+        fuzz_mill(filter, parts);
     } else {
         filter_free(filter);
     }

@@ -207,6 +207,7 @@ def rejected():
         "loading-without-bits": ("loading, and a layer is missing", strings(flags=1, loaded=5)[:3]),
     }
     bits_cases = {
+        "loading-bits-to-come": ("loading, and a bit is set that has not arrived", strings(flags=1, loaded=5)),
         "bits-missing": ("no bits of the last layer", strings()[:4]),
         "bits-short": ("the last byte of the bits is missing", replaced(4, second[:-1])),
         "bits-short-in-pieces": ("the last of three pieces is missing", replaced(4, second[:9], second[9:15])),

@@ -89,7 +89,9 @@ def test_filter_that_the_rejected_files_spoil_is_valid_itself(call):
     assert call("BF.CARD", "k").plain == sum(layer.items for layer in make_golden.LAYERS)
     fnv1a = make_golden.payload(make_golden.strings(scheme=1))
     assert call("RESTORE", "fnv1a", 0, fnv1a) == OK
-    loading = make_golden.payload(make_golden.strings(flags=1, loaded=5))
+    first, second = make_golden.BITS
+    arrived = [first[:5] + bytes(len(first) - 5), bytes(len(second))]
+    loading = make_golden.payload(make_golden.strings(bits=arrived, flags=1, loaded=5))
     assert call("RESTORE", "loading", 0, loading) == OK
 
 
