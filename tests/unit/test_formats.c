@@ -201,15 +201,15 @@ static void sizes_are_those_of_redisbloom(void **state) {
 static void a_murmur_filter_does_not_grow_layers_that_no_reader_takes(void **state) {
     (void)state;
     struct sizing size = {1, 2};
-    assert_true(sizing_as_redisbloom(1, 0x1p-255, &size));
-    assert_int_equal(size.nhashes, 255);
-    assert_false(sizing_as_redisbloom(1, 0x1p-256, &size));
-    assert_int_equal(size.nhashes, 255);
+    assert_true(sizing_as_redisbloom(1, 1e-76, &size)); // 2^-252.5
+    assert_int_equal(size.nhashes, 253);
+    assert_false(sizing_as_redisbloom(1, 1e-77, &size)); // 2^-255.8
+    assert_int_equal(size.nhashes, 253);
     struct filter_params params = {
-        .capacity = 1, .error_rate = 0x1p-252, .expansion = 1, .scheme = SCHEME_MURMUR};
+        .capacity = 1, .error_rate = 0.5, .expansion = 1, .scheme = SCHEME_MURMUR};
     struct filter *filter = NULL;
     assert_int_equal(filter_new(&params, FILTER_NO_LIMIT, &filter), STATUS_OK);
-    filter->layers[0].error_rate = 0x1p-252;
+    filter->layers[0].error_rate = 1e-75; // as one that was imported
     for (uint64_t i = 0; i < 8; i++) {
         bool added;
         try_add(filter, i, FILTER_NO_LIMIT, &added);
