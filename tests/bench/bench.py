@@ -5,7 +5,7 @@ Environment, all optional:
     ROUNDS    repetitions, interleaved, default 7
     SECONDS   of server CPU that one run takes, roughly; default 0.7
     ROWS      which parts: speed create save small sizes; default all but sizes
-    SIZES     filter sizes of the part `sizes`, default "256K 1M 4M 16M 64M 256M"
+    SIZES     filter sizes of the part `sizes`, default "256K 1M 4M 16M 64M 256M 1G 4G"
     PEER      path of another module with BF.*: the same load on a server of its own
     REDIS_SERVER, BLOOMPORT_SO    as for the tests
 
@@ -100,7 +100,7 @@ def main(arguments):
     unknown = set(parts) - {"speed", "create", "save", "small", "sizes"}
     if unknown:
         sys.exit("ROWS: not known: " + " ".join(sorted(unknown)))
-    sizes = [parse_size(text) for text in setting("SIZES", "256K 1M 4M 16M 64M 256M").split()]
+    sizes = [parse_size(text) for text in setting("SIZES", "256K 1M 4M 16M 64M 256M 1G 4G").split()]
     results = measure(parts, int(setting("N", "200000000")), int(setting("ROUNDS", "7")),
                       float(setting("SECONDS", "0.7")), sizes)
     results["command"] = command_line("bench-plot" if wants_plot else "bench")

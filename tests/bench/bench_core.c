@@ -18,6 +18,7 @@
 
 #define _GNU_SOURCE
 #include "module/core/filter.h"
+#include "module/core/prefetch.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -77,6 +78,10 @@ static void write_mixed(struct state *s, size_t n) {
     }
 }
 
+static void write_nothing(struct state *s, size_t n) {
+    (void)s, (void)n;
+}
+
 /* ---- The questions: what is done with a window of items, under the clock ------------------- */
 
 static uint64_t hash_only(struct state *s, size_t n) {
@@ -107,8 +112,76 @@ static uint64_t add_each(struct state *s, size_t n) {
     return count;
 }
 
-/* A batch of the core is one more function here (same signature: the window is the batch), and one
- * more line for each of present, absent and fresh below. */
+/* ---- Batches: the window goes through the filter together --------------------------------- */
+
+struct batch {
+    struct state *state;
+    uint64_t yes;
+};
+
+static void hash_items(void *context, size_t from, size_t n, struct hash *out) {
+    struct state *s = ((struct batch *)context)->state;
+    for (size_t i = 0; i < n; i++) out[i] = filter_hash(s->filter, s->items[from + i], ITEM_BYTES);
+}
+
+static void count_yes(void *context, size_t from, size_t n, const bool *answers) {
+    (void)from;
+    for (size_t i = 0; i < n; i++) ((struct batch *)context)->yes += answers[i];
+}
+
+static uint64_t contains_batch(struct state *s, size_t n) {
+    struct batch batch = {s, 0};
+    filter_contains_each(s->filter, n, hash_items, count_yes, &batch);
+    return batch.yes;
+}
+
+static uint64_t add_batch(struct state *s, size_t n) {
+    struct batch batch = {s, 0};
+    size_t done;
+    if (filter_add_each(s->filter, n, FILTER_NO_LIMIT, hash_items, count_yes, &batch, &done)) {
+        abort();
+    }
+    return batch.yes;
+}
+
+/* ---- What the machine gives: random cache lines of the same array, and nothing else --------- */
+
+static uint64_t random_byte(const struct state *s, uint64_t number) {
+    const struct layer *layer = &s->filter->layers[0];
+    return (uint64_t)(((unsigned __int128)hash_splitmix(number) * layer->nbits) >> 67);
+}
+
+/* Each address depends on what stood at the one before, as between two commands. */
+static uint64_t line_after_line(struct state *s, size_t n) {
+    uint64_t sum = 0, number = next_random(s);
+    for (size_t i = 0; i < n; i++) {
+        number += 1 + s->filter->layers[0].bits[random_byte(s, number)];
+        sum ^= number;
+    }
+    return sum;
+}
+
+#define LINES_AHEAD 16
+
+static uint64_t lines_at_once(struct state *s, size_t n) {
+    uint64_t sum = 0, number = next_random(s);
+    const uint8_t *bits = s->filter->layers[0].bits;
+    for (size_t i = 0; i < n; i++, number++) {
+        prefetch_line(bits + random_byte(s, number + LINES_AHEAD));
+        sum += bits[random_byte(s, number)];
+    }
+    return sum;
+}
+
+static uint64_t lines_changed(struct state *s, size_t n) {
+    uint64_t number = next_random(s);
+    uint8_t *bits = s->filter->layers[0].bits;
+    for (size_t i = 0; i < n; i++, number++) {
+        prefetch_line(bits + random_byte(s, number + LINES_AHEAD));
+        bits[random_byte(s, number)] |= 1;
+    }
+    return 0;
+}
 
 enum expect { ANY, ALL, NONE }; // of the items, how many must answer 1
 
@@ -125,6 +198,14 @@ static const struct question {
     {"contains, half and half", write_mixed, contains_each, ANY, false},
     {"add, fresh", write_absent, add_each, ANY, true},
     {"add, present", write_present, add_each, NONE, false},
+    {"batch: contains, present", write_present, contains_batch, ALL, false},
+    {"batch: contains, absent", write_absent, contains_batch, ANY, false},
+    {"batch: contains, half and half", write_mixed, contains_batch, ANY, false},
+    {"batch: add, fresh", write_absent, add_batch, ANY, true},
+    {"batch: add, present", write_present, add_batch, NONE, false},
+    {"a line, one after another", write_nothing, line_after_line, ANY, false},
+    {"a line, many at once", write_nothing, lines_at_once, ANY, false},
+    {"a line changed, many at once", write_nothing, lines_changed, ANY, true},
 };
 #define NQUESTIONS (sizeof(QUESTIONS) / sizeof(QUESTIONS[0]))
 
@@ -234,7 +315,7 @@ static void print_size(enum layout layout, uint64_t bytes, int rounds) {
     }
     for (size_t q = 0; q < NQUESTIONS; q++) {
         qsort(ns[q], (size_t)rounds, sizeof(double), compare_doubles);
-        printf("| %s | %.4g MiB | %-23s | %6.1f (%.1f..%.1f) |\n",
+        printf("| %s | %.4g MiB | %-30s | %6.1f (%.1f..%.1f) |\n",
                layout == LAYOUT_CLASSIC ? "CLASSIC" : "BLOCKED", (double)bytes / (1 << 20),
                QUESTIONS[q].name, ns[q][rounds / 2], ns[q][0], ns[q][rounds - 1]);
     }

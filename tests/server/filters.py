@@ -161,17 +161,17 @@ def count_ones(data):
     return int.from_bytes(data, "little").bit_count()
 
 
-def random_pieces(nbytes, seed=1):
+def random_pieces(nbytes, seed=1, layout=0):
     """BF.LOADCHUNK's pieces of a filter of `nbytes`, half of its bits set: one random MiB, again
-    and again. Yields (iterator, data), header first."""
+    and again. Yields (iterator, data), header first. Layout 0 is CLASSIC, 1 is BLOCKED."""
     block = random.Random(seed).randbytes(1 << 20)
     rest = block[: nbytes % len(block)]
     ones = count_ones(block) * (nbytes // len(block)) + count_ones(rest)
-    m, k = nbytes * 8, 7
+    m, k = nbytes * 8, 8 if layout else 7
     capacity = m // 10
     items = (ones + k - 1) // k
     assert items <= capacity
-    yield 1, header([Layer(capacity, items, ones, 0.01, k, m)], expansion=0)
+    yield 1, header([Layer(capacity, items, ones, 0.01, k, m)], expansion=0, layout=layout)
     whole = block * (CHUNK_LIMIT // len(block))
     for at in range(0, nbytes, CHUNK_LIMIT):
         piece = whole[: min(CHUNK_LIMIT, nbytes - at)]
