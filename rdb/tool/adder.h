@@ -1,30 +1,39 @@
-/* Hashes -> the bits of a fresh filter, in a thread of its own beside the one that reads and
- * hashes.
+/* Hashes -> the bits of a fresh filter, by as many threads as there are cores. Each of them takes a
+ * block from the source, which hashes it, and adds it.
  *
- * Two ways. The exact one is filter_add_many. The sorted one, for filters beyond the caches whose
- * exact count of items nobody asks for, sorts positions into regions of the array that fit into the
- * second-level cache and sets the bits region by region; the count is then the estimate, as after
- * an import. The bits are the same. */
+ * Two ways. The exact one is filter_add_many, block after block in the order in which they were
+ * taken, while the next ones are being hashed. The other, for filters whose exact count of items
+ * nobody asks for, is that of sorter.h; the count is then the estimate, as after an import. The
+ * bits are the same. */
 
 #ifndef BLOOMPORT_TOOL_ADDER_H
 #define BLOOMPORT_TOOL_ADDER_H
 
 #include "module/core/filter.h"
+#include "rdb/tool/items.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 
-struct adder;
+/* What one thread works on. */
+struct block {
+    struct items items;
+    struct hash *hashes;
+    size_t n, room;
+};
 
-/* The filter is the adder's until adder_end. is_exact: items must be counted and held to the
- * capacity; more of them end the program. */
-struct adder *adder_begin(struct filter *filter, bool is_exact);
+/* Makes room for n hashes. */
+void block_reserve(struct block *block, size_t n);
 
-/* Where the next hashes go, at most ITEMS_BATCH, and then how many came. */
-struct hash *adder_room(struct adder *adder);
-void adder_take(struct adder *adder, size_t n);
+struct source {
+    /* The next block; false if there is none. One thread at a time. */
+    bool (*take)(struct source *source, struct block *block);
+    /* Puts its hashes into block->hashes. Several threads at a time. */
+    void (*hash)(struct source *source, struct block *block);
+};
 
-/* Waits for the last of them. */
-void adder_end(struct adder *adder);
+/* Adds all that the source has. is_exact: items must be counted and held to the capacity; more of
+ * them end the program. */
+void adder_run(struct filter *filter, struct source *source, bool is_exact);
 
 #endif

@@ -2,28 +2,22 @@
  *
  * A filter must know its capacity before the first item goes in. Files are therefore read twice,
  * the first time only to count newlines. What cannot be read twice is hashed as it comes, and the
- * hashes, 16 bytes an item, wait in a spool until they are counted: in memory as long as they are
- * few, then in a temporary file without a name. With --capacity neither is needed.
+ * hashes, 16 bytes an item, wait in a spool until they are counted. With --capacity neither is
+ * needed.
  *
  * Tuned for tens of millions of short items, where hashing an item costs less than the cache misses
- * of setting its bits: that is done beside it, in the way that adder.h describes. */
+ * of setting its bits: see adder.h. `make bench-tool` compares it with reading and hashing alone.
+ */
 
-#define _GNU_SOURCE // mkstemp, pread
-#include "module/core/mem.h"
 #include "rdb/tool/adder.h"
 #include "rdb/tool/items.h"
 #include "rdb/tool/options.h"
 #include "rdb/tool/progress.h"
+#include "rdb/tool/spool.h"
+#include "rdb/tool/threads.h"
 #include "rdb/tool/tool.h"
 
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
 #define DEFAULT_ERROR_RATE 0.01
-#define SPOOL_HASHES ((size_t)1 << 20) // 16 MiB of memory before the file begins
 
 /* ---- The filter --------------------------------------------------------------------------- */
 
@@ -46,11 +40,6 @@ static struct filter *new_filter(const struct options *options, uint64_t capacit
     return filter;
 }
 
-/* Counts are needed only where they are written, or hold a capacity that the user gave. */
-static struct adder *begin_adding(struct filter *filter, const struct options *options) {
-    return adder_begin(filter, options->capacity != 0 || options->format == FILE_DUMP);
-}
-
 static void hash_batch(const struct filter *shape, const struct item *batch, size_t n,
                        struct hash *hashes) {
     for (size_t i = 0; i < n; i++) hashes[i] = filter_hash(shape, batch[i].bytes, batch[i].len);
@@ -58,67 +47,59 @@ static void hash_batch(const struct filter *shape, const struct item *batch, siz
 
 /* ---- Items that can be read twice, or a capacity that is given ----------------------------- */
 
-static void add_all(struct filter *filter, struct items *items, const struct options *options,
-                    uint64_t bytes) {
-    struct adder *adder = begin_adding(filter, options);
-    struct item batch[ITEMS_BATCH];
+struct items_source {
+    struct source source;
+    struct items *items;
+    struct filter shape; // layout and hash, all that hashing needs to know
     struct progress progress;
-    progress_begin(&progress, "adding", bytes);
-    for (size_t n; (n = items_next(items, batch)) > 0;) {
-        hash_batch(filter, batch, n, adder_room(adder));
-        adder_take(adder, n);
-        progress_show(&progress, items->bytes_read);
+};
+
+static bool take_items(struct source *source, struct block *block) {
+    struct items_source *from = (struct items_source *)source;
+    if (!block->items.buffer) items_open_block(&block->items, from->items);
+    progress_show(&from->progress, from->items->bytes_read);
+    return items_take_block(from->items, &block->items);
+}
+
+static void hash_items(struct source *source, struct block *block) {
+    const struct items_source *from = (struct items_source *)source;
+    struct item batch[ITEMS_BATCH];
+    block_reserve(block, block->items.end - block->items.start); // no item is less than a byte
+    block->n = 0;
+    for (size_t n; (n = items_next(&block->items, batch)) > 0; block->n += n) {
+        hash_batch(&from->shape, batch, n, block->hashes + block->n);
     }
-    adder_end(adder);
-    progress_end(&progress);
+}
+
+static void add_items(struct filter *filter, struct items *items, uint64_t bytes, bool is_exact) {
+    struct items_source from = {
+        .source = {take_items, hash_items},
+        .items = items,
+        .shape = {.layout = filter->layout, .scheme = filter->scheme},
+    };
+    progress_begin(&from.progress, "adding", bytes);
+    adder_run(filter, &from.source, is_exact);
+    progress_end(&from.progress);
 }
 
 /* ---- Items that come once ------------------------------------------------------------------ */
 
-struct spool {
-    struct hash *waiting; // SPOOL_HASHES of them
-    size_t nwaiting;
-    uint64_t nstored; // in the file
-    int fd;           // -1: no file yet
+struct spool_source {
+    struct source source;
+    struct spool spool;
+    struct progress progress;
 };
 
-static void spool_open_file(struct spool *spool) {
-    char name[4096];
-    const char *directory = getenv("TMPDIR");
-    if (!directory || !*directory) directory = "/var/tmp"; // on disk where /tmp may be memory
-    int len = snprintf(name, sizeof(name), "%s/bloomport.XXXXXX", directory);
-    if (len < 0 || (size_t)len >= sizeof(name)) tool_die("TMPDIR is too long");
-    spool->fd = mkstemp(name);
-    if (spool->fd < 0) tool_die("%s: %s", name, strerror(errno));
-    unlink(name); // goes away with the process, however that ends
+static bool take_hashes(struct source *source, struct block *block) {
+    struct spool_source *from = (struct spool_source *)source;
+    block_reserve(block, SPOOL_BATCH);
+    block->n = spool_take(&from->spool, block->hashes);
+    progress_show(&from->progress, from->spool.nread);
+    return block->n > 0;
 }
 
-static void spool_flush(struct spool *spool) {
-    if (spool->fd < 0) spool_open_file(spool);
-    const char *at = (const char *)spool->waiting;
-    for (size_t left = spool->nwaiting * sizeof(struct hash); left > 0;) {
-        ssize_t n = write(spool->fd, at, left);
-        if (n < 0 && errno == EINTR) continue;
-        if (n < 0) tool_die("temporary file (TMPDIR says where): %s", strerror(errno));
-        at += n;
-        left -= (size_t)n;
-    }
-    spool->nstored += spool->nwaiting;
-    spool->nwaiting = 0;
-}
-
-/* Puts the next hashes of the file into `waiting`. */
-static void spool_read(struct spool *spool, uint64_t from) {
-    uint64_t left = spool->nstored - from;
-    size_t want = (size_t)(left < SPOOL_HASHES ? left : SPOOL_HASHES) * sizeof(struct hash);
-    for (size_t had = 0; had < want;) {
-        off_t at = (off_t)(from * sizeof(struct hash) + had);
-        ssize_t n = pread(spool->fd, (char *)spool->waiting + had, want - had, at);
-        if (n < 0 && errno == EINTR) continue;
-        if (n <= 0) tool_die("temporary file: %s", n < 0 ? strerror(errno) : "it is shorter now");
-        had += (size_t)n;
-    }
-    spool->nwaiting = want / sizeof(struct hash);
+static void hashes_are_there(struct source *source, struct block *block) {
+    (void)source, (void)block;
 }
 
 static void spool_items(struct spool *spool, struct items *items, const struct options *options) {
@@ -127,55 +108,42 @@ static void spool_items(struct spool *spool, struct items *items, const struct o
     struct progress progress;
     progress_begin(&progress, "hashing", 0);
     for (size_t n; (n = items_next(items, batch)) > 0;) {
-        if (spool->nwaiting + n > SPOOL_HASHES) spool_flush(spool);
-        hash_batch(&shape, batch, n, spool->waiting + spool->nwaiting);
-        spool->nwaiting += n;
-        progress_show(&progress, spool->nstored + spool->nwaiting);
+        hash_batch(&shape, batch, n, spool_put(spool, n));
+        progress_show(&progress, spool_count(spool));
     }
     progress_end(&progress);
-}
-
-static void add_waiting(struct adder *adder, const struct spool *spool) {
-    for (size_t i = 0; i < spool->nwaiting; i += ITEMS_BATCH) {
-        size_t left = spool->nwaiting - i;
-        size_t n = left < ITEMS_BATCH ? left : ITEMS_BATCH;
-        memcpy(adder_room(adder), spool->waiting + i, n * sizeof(struct hash));
-        adder_take(adder, n);
-    }
 }
 
 static struct filter *build_from_spool(struct items *items, const struct options *options) {
-    struct spool spool = {tool_alloc(SPOOL_HASHES * sizeof(struct hash)), 0, 0, -1};
-    spool_items(&spool, items, options);
-    uint64_t count = spool.nstored + spool.nwaiting;
+    struct spool_source from = {.source = {take_hashes, hashes_are_there}};
+    spool_open(&from.spool);
+    spool_items(&from.spool, items, options);
+    uint64_t count = spool_count(&from.spool);
     struct filter *filter = new_filter(options, count);
-    struct adder *adder = begin_adding(filter, options);
-    add_waiting(adder, &spool);
-    struct progress progress;
-    progress_begin(&progress, "adding", count);
-    for (uint64_t from = 0; from < spool.nstored; from += spool.nwaiting) {
-        spool_read(&spool, from);
-        add_waiting(adder, &spool);
-        progress_show(&progress, from);
-    }
-    adder_end(adder);
-    progress_end(&progress);
-    if (spool.fd >= 0) close(spool.fd);
-    mem_free(spool.waiting);
+    progress_begin(&from.progress, "adding", count);
+    adder_run(filter, &from.source, options->format == FILE_DUMP);
+    progress_end(&from.progress);
+    spool_close(&from.spool);
     return filter;
 }
+
+/* ---- Both --------------------------------------------------------------------------------- */
 
 int build_run(const struct options *options) {
     struct items items;
     struct filter *filter;
     uint64_t bytes = 0;
-    bool are_files = items_are_files(options->operands, options->noperands, &bytes);
-    items_open(&items, options->operands, options->noperands, options->nul, options->hex);
+    char **paths = options->operands;
+    int npaths = options->noperands;
+    bool are_files = items_are_files(paths, npaths, &bytes);
+    items_open(&items, paths, npaths, options->nul, options->hex);
     if (options->capacity || are_files) {
-        uint64_t capacity = options->capacity;
-        if (!capacity) capacity = items_count(options->operands, options->noperands, options->nul);
-        filter = new_filter(options, capacity);
-        add_all(filter, &items, options, are_files ? bytes : 0);
+        uint64_t count = UINT64_MAX; // not known
+        if (are_files) count = items_count(paths, npaths, options->nul, threads_number());
+        filter = new_filter(options, options->capacity ? options->capacity : count);
+        // Counts are needed only where they are written, or may exceed the capacity.
+        bool is_exact = options->format == FILE_DUMP || count > filter_capacity(filter);
+        add_items(filter, &items, are_files ? bytes : 0, is_exact);
     } else {
         filter = build_from_spool(&items, options);
     }

@@ -1,19 +1,21 @@
 /* Items from files and pipes. See items.h. */
 
-#define _GNU_SOURCE // pread, posix_fadvise
+#define _GNU_SOURCE // pread, memrchr
 #include "rdb/tool/items.h"
 
 #include "module/core/mem.h"
+#include "rdb/tool/threads.h"
 #include "rdb/tool/tool.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 /* Small enough to stay in the second-level cache between the read and the parsing of it. */
-#define BUFFER_BYTES ((size_t)256 * 1024)
+#define BUFFER_BYTES ((size_t)64 * 1024)
 
 static char *standard_input[] = {"-"};
 
@@ -154,6 +156,63 @@ size_t items_next(struct items *items, struct item *batch) {
     }
 }
 
+/* Separators among n bytes. The inner loop has a fixed length and byte-wide sums, so that the
+ * compiler makes SIMD of it; 128 is under the 255 that a byte can count to. */
+static uint64_t count_separators(const uint8_t *bytes, size_t n, uint8_t separator) {
+    uint64_t count = 0;
+    size_t i = 0;
+    for (; n - i >= 128; i += 128) {
+        uint8_t sum = 0;
+        for (size_t j = 0; j < 128; j++) sum = (uint8_t)(sum + (bytes[i + j] == separator));
+        count += sum;
+    }
+    for (; i < n; i++) count += bytes[i] == separator;
+    return count;
+}
+
+/* ---- Blocks ------------------------------------------------------------------------------- */
+
+void items_open_block(struct items *block, const struct items *items) {
+    items_open(block, NULL, 0, items->separator == '\0', items->is_hex);
+    block->npaths = 0; // it reads from nowhere
+}
+
+/* Where the whole items of the buffer end. */
+static size_t whole_items(const struct items *items) {
+    if (items->is_over) return items->end;
+    const uint8_t *from = items->buffer + items->start;
+    const uint8_t *last = memrchr(from, items->separator, items->end - items->start);
+    return last ? (size_t)(last - items->buffer) + 1 : items->start;
+}
+
+bool items_take_block(struct items *items, struct items *block) {
+    size_t whole;
+    while ((whole = whole_items(items)) == items->start) {
+        if (!items->is_over) {
+            fill(items);
+        } else if (!open_next(items)) {
+            return false;
+        }
+    }
+    block->end = block->start = 0;
+    while (block->size < items->size) grow_buffer(block);
+    uint8_t *buffer = block->buffer;
+    memcpy(buffer, items->buffer + whole, items->end - whole);
+    block->buffer = items->buffer;
+    block->start = items->start;
+    block->end = whole;
+    block->name = items->name;
+    block->line = items->line;
+    if (items->is_hex) { // only complaints about digits name lines
+        items->line +=
+            count_separators(block->buffer + block->start, whole - block->start, items->separator);
+    }
+    items->buffer = buffer;
+    items->end -= whole;
+    items->start = 0;
+    return true;
+}
+
 bool items_are_drained(const struct items *items) {
     return items->start == items->end ||
            !memchr(items->buffer + items->start, items->separator, items->end - items->start);
@@ -190,40 +249,68 @@ bool items_are_files(char **paths, int npaths, uint64_t *bytes) {
     return true;
 }
 
-/* Separators among n bytes. The inner loop has a fixed length and byte-wide sums, so that the
- * compiler makes SIMD of it; 128 is under the 255 that a byte can count to. */
-static uint64_t count_separators(const uint8_t *bytes, size_t n, uint8_t separator) {
-    uint64_t count = 0;
-    size_t i = 0;
-    for (; n - i >= 128; i += 128) {
-        uint8_t sum = 0;
-        for (size_t j = 0; j < 128; j++) sum = (uint8_t)(sum + (bytes[i + j] == separator));
-        count += sum;
-    }
-    for (; i < n; i++) count += bytes[i] == separator;
-    return count;
+/* The files are counted one after the other, each by all threads, which take turns at its parts. */
+struct counting {
+    const char *path;
+    int fd;
+    uint8_t separator;
+    pthread_mutex_t mutex; // for what follows
+    off_t next, end;
+    uint64_t count;
+};
+
+static off_t next_part(struct counting *counting) {
+    pthread_mutex_lock(&counting->mutex);
+    off_t at = counting->next;
+    if (at < counting->end) counting->next += (off_t)BUFFER_BYTES;
+    pthread_mutex_unlock(&counting->mutex);
+    return at;
 }
 
-static uint64_t count_in(const char *path, uint8_t separator, uint8_t *buffer) {
-    int fd = open_input(path);
-    off_t at;
-    uint64_t size, count = 0;
-    if (!is_regular(fd, &at, &size)) tool_die("%s: changed while it was read", path);
-    uint8_t last = separator;
-    for (ssize_t n; (n = pread(fd, buffer, BUFFER_BYTES, at)) != 0; at += n) {
-        if (n < 0) tool_die("%s: %s", path, strerror(errno));
-        count += count_separators(buffer, (size_t)n, separator);
-        last = buffer[n - 1];
+static size_t read_part(const struct counting *counting, off_t at, uint8_t *buffer) {
+    size_t had = 0;
+    off_t left = counting->end - at;
+    size_t want = left < (off_t)BUFFER_BYTES ? (size_t)left : BUFFER_BYTES;
+    for (ssize_t n; had < want; had += (size_t)n) {
+        n = pread(counting->fd, buffer + had, want - had, at + (off_t)had);
+        if (n == 0) break; // it became shorter
+        if (n < 0) tool_die("%s: %s", counting->path, strerror(errno));
     }
-    close_input(fd);
-    return count + (last != separator);
+    return had;
 }
 
-uint64_t items_count(char **paths, int npaths, bool nul) {
-    if (npaths == 0) return items_count(standard_input, 1, nul);
+static void *count_parts(void *argument) {
+    struct counting *counting = argument;
     uint8_t *buffer = tool_alloc(BUFFER_BYTES);
     uint64_t count = 0;
-    for (int i = 0; i < npaths; i++) count += count_in(paths[i], nul ? '\0' : '\n', buffer);
+    for (off_t at; (at = next_part(counting)) < counting->end;) {
+        size_t n = read_part(counting, at, buffer);
+        count += count_separators(buffer, n, counting->separator);
+        bool is_last = at + (off_t)n == counting->end;
+        if (is_last && n > 0 && buffer[n - 1] != counting->separator) count++;
+    }
     mem_free(buffer);
+    pthread_mutex_lock(&counting->mutex);
+    counting->count += count;
+    pthread_mutex_unlock(&counting->mutex);
+    return NULL;
+}
+
+static uint64_t count_in(const char *path, uint8_t separator, unsigned nthreads) {
+    struct counting counting = {.path = path, .fd = open_input(path), .separator = separator};
+    uint64_t size;
+    if (!is_regular(counting.fd, &counting.next, &size)) tool_die("%s: changed", path);
+    counting.end = counting.next + (off_t)size;
+    pthread_mutex_init(&counting.mutex, NULL);
+    threads_run(nthreads, count_parts, &counting, 0);
+    pthread_mutex_destroy(&counting.mutex);
+    close_input(counting.fd);
+    return counting.count;
+}
+
+uint64_t items_count(char **paths, int npaths, bool nul, unsigned nthreads) {
+    if (npaths == 0) return items_count(standard_input, 1, nul, nthreads);
+    uint64_t count = 0;
+    for (int i = 0; i < npaths; i++) count += count_in(paths[i], nul ? '\0' : '\n', nthreads);
     return count;
 }

@@ -43,6 +43,12 @@ void items_open(struct items *items, char **paths, int npaths, bool nul, bool he
  * call. */
 size_t items_next(struct items *items, struct item *batch);
 
+/* For several threads that parse side by side: moves the next whole items, a buffer full, from
+ * `items` to `block`, which is opened with items_open_block and read with items_next; false at the
+ * end of all inputs. One thread at a time; what was in the block before is gone. */
+bool items_take_block(struct items *items, struct items *block);
+void items_open_block(struct items *block, const struct items *items);
+
 /* True if the next call of items_next will read: a moment to pass on what is done. */
 bool items_are_drained(const struct items *items);
 
@@ -52,7 +58,7 @@ void items_close(struct items *items);
 /* True if all inputs are regular files, which can be read twice. *bytes: their size. */
 bool items_are_files(char **paths, int npaths, uint64_t *bytes);
 
-/* How many items such files have. Standard input stays where it is. */
-uint64_t items_count(char **paths, int npaths, bool nul);
+/* How many items such files have, counted by nthreads threads. Standard input stays where it is. */
+uint64_t items_count(char **paths, int npaths, bool nul, unsigned nthreads);
 
 #endif

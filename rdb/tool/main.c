@@ -6,6 +6,7 @@
 #include "rdb/tool/tool.h"
 
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -24,6 +25,8 @@ static const struct command commands[] = {
 #define NCOMMANDS (sizeof(commands) / sizeof(commands[0]))
 
 void tool_die(const char *format, ...) {
+    static atomic_flag is_dying = ATOMIC_FLAG_INIT;
+    while (atomic_flag_test_and_set(&is_dying)) pause(); // one line, of one thread
     va_list args;
     va_start(args, format);
     fputs("bloomport: ", stderr);

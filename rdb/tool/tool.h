@@ -4,7 +4,9 @@
  *   options.c   every option there is, in one table: parsing and --help
  *   items.c     items from files and pipes, in constant memory
  *   build.c     items -> a filter            check.c   items -> those that a filter may contain
- *   adder.c     hashes -> bits, for build    measure.c what the bits say
+ *   adder.c     hashes -> bits, for build    sorter.c  the same, region by region
+ *   spool.c     hashes that wait             threads.c work shared among cores
+ *   measure.c   what the bits say
  *   file.c      a filter <-> a file          output.c  files that appear whole or not at all
  *   info.c      a filter -> its numbers      size.c    the calculator
  *   convert.c   convert and merge            travel.c  push and pull
