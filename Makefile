@@ -69,7 +69,7 @@ UNIT      = $(patsubst %.c,$(OBJ)/%,$(wildcard tests/unit/test_*.c))
 STUDY     = $(patsubst %.c,$(OBJ)/%,$(wildcard tests/bench/study_*.c))
 FUZZ      = $(patsubst %.c,$(OBJ)/%,$(wildcard tests/fuzz/fuzz_*.c))
 LARGE     = $(patsubst %.c,$(OBJ)/%,$(wildcard tests/large/*.c))
-BENCH     = $(addprefix $(OBJ)/tests/bench/,bench_core load)
+BENCH     = $(addprefix $(OBJ)/tests/bench/,bench_core load read_items)
 FLOOR_OBJ = $(OBJ)/tests/bench/floor.o
 FAULTS_OBJ = $(OBJ)/tests/server/faults.o
 FAULTS_SO = $(OBJ)/faults.so
@@ -187,6 +187,10 @@ bench-plot: $(SO) $(BENCH) $(FLOOR_OBJ:.o=.so) | deps ## measure speed against f
 bench-core: $(BENCH) | deps ## the core alone, no server: ROUNDS= SIZES=
 	@$(OBJ)/tests/bench/bench_core $(or $(ROUNDS),7) $(SIZES)
 
+.PHONY: bench-tool
+bench-tool: $(TOOL) $(BENCH) | deps ## `bloomport build` against reading and hashing the file; memory of check: N= ROUNDS=
+	@$(PYTHON) tests/bench/tool.py $(abspath $(TOOL)) $(abspath $(OBJ))/tests/bench/read_items
+
 # Only RedisModule_OnLoad may be exported: the server would replace any other function of ours by
 # its own of the same name. The sanitizers export symbols of their own.
 $(SO): $(GLUE_OBJ) $(PURE_OBJ)
@@ -223,11 +227,12 @@ $(TOOL): $(TOOL_OBJ) $(PURE_OBJ)
 $(UNIT): $(OBJ)/%: $(OBJ)/%.o $(PURE_OBJ)
 	$(CC) $(SANITIZE) $(LDFLAGS) -o $@ $^ -lcmocka -lm
 
-FUZZ_TOOL_OBJ = $(addprefix $(OBJ)/rdb/tool/,items.o file.o output.o progress.o)
+FUZZ_TOOL_OBJ = $(addprefix $(OBJ)/rdb/tool/,items.o file.o output.o progress.o threads.o)
 $(addprefix $(OBJ)/tests/fuzz/,fuzz_items fuzz_file): $(FUZZ_TOOL_OBJ)
 $(FUZZ): $(OBJ)/%: $(OBJ)/%.o $(FUZZ_SHARED) $(PURE_OBJ)
 	$(CC) $(SANITIZE) $(FUZZER) $(LDFLAGS) -o $@ $^ -lm
 
+$(OBJ)/tests/bench/read_items: $(addprefix $(OBJ)/rdb/tool/,items.o threads.o)
 $(STUDY) $(LARGE) $(BENCH): $(OBJ)/%: $(OBJ)/%.o $(PURE_OBJ)
 	$(CC) $(SANITIZE) $(LDFLAGS) -o $@ $^ -lm
 
