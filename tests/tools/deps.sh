@@ -18,6 +18,8 @@ die() { say "$*"; exit 1; }
 have_command() { command -v "$1" >/dev/null 2>&1; }
 have_header() { echo "#include <$1>" | "$CC" -E -x c - >/dev/null 2>&1; }
 have_fuzzer() { echo 'int LLVMFuzzerTestOneInput(void) { return 0; }' | "$CC" -fsanitize=fuzzer -x c - -o /dev/null 2>/dev/null; }
+have_cxx_header() { echo "#include <$1>" | g++ -E -x c++ - >/dev/null 2>&1; }
+have_parquet() { build/venv/bin/python -c "import pyarrow, duckdb" >/dev/null 2>&1; }
 have_module() { "$PYTHON" -c "import $1" >/dev/null 2>&1; }
 
 missing_packages() {
@@ -30,6 +32,9 @@ missing_packages() {
     have_header cmocka.h || echo libcmocka-dev
     have_module pytest || echo python3-pytest
     have_module redis || echo python3-redis
+    have_command g++ || echo g++
+    have_cxx_header leveldb/filter_policy.h || echo libleveldb-dev
+    have_parquet || have_module ensurepip || echo python3-venv
     have_command node || echo nodejs
     for more; do
         case $more in
@@ -135,4 +140,14 @@ if [ ! -f "$REDISMODULE_DIR/redismodule.h" ]; then
     [ "$REDISMODULE_DIR" = build/include ] || die "no redismodule.h in $REDISMODULE_DIR: $hint."
     have_command apt-get || die "redismodule.h is missing: $hint."
     fetch_header || die "no redismodule.h in this machine's apt sources (build/apt/log says why): $hint."
+fi
+
+# Parquet libraries, which Debian does not have, in an environment of their own. Only their tests
+# need them: without a way to PyPI those skip and say so.
+if [ "$1" = test ] && ! have_parquet; then
+    say "getting Parquet libraries into build/venv"
+    mkdir -p build
+    { "$PYTHON" -m venv --clear build/venv &&
+        build/venv/bin/pip install -q --disable-pip-version-check -r tests/server/requirements.txt; } >&2 ||
+        say "no Parquet libraries: tests that compare with them will be skipped"
 fi
