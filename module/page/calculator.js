@@ -158,6 +158,7 @@ function curvesFor({ capacity, expansion }) {
 
 function memoryChart(params, layer) {
   const { classic, blocked } = curvesFor(params);
+  if (!classic.length) return null; // more items than any of these rates can have
   const rate = params.rate ?? errorRate(params.capacity, layer, params.blocked), at = layer.m / 8;
   const chosenRate = Math.min(Math.max(rate, classic[classic.length - 1].x), classic[0].x);
   const top = Math.max(at, 1.05 * classic[classic.length - 1].y);

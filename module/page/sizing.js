@@ -58,7 +58,7 @@ export function sizeByError(capacity, rate, blocked) {
     return inRange(m, false) ? { m, k } : null;
   }
   const guess = (-k * capacity) / ln(1 - pow(rate, 1.0 / k)); // the textbook's
-  if (!(guess < MAX_BITS)) return null;
+  if (!(guess > 0 && guess < MAX_BITS)) return null;
   const at = (step) => (blocked ? step * BLOCK : 2 * step + 1);
   const isEnough = (step) => errorRate(capacity, { m: at(step), k }, blocked) <= rate;
   const step = search(Math.floor(Math.floor(guess) / (blocked ? BLOCK : 2)), isEnough);

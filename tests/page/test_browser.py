@@ -207,6 +207,29 @@ def test_the_plots_are_drawn_and_their_cursor_follows_the_keyboard(browser):
         assert page.text(f"{name}-reading") == before
 
 
+def test_no_corner_of_the_form_breaks_the_plots(browser):
+    page = browser.page()
+    broken = page.js("""
+        const at = (id) => document.getElementById(id), broken = [];
+        const press = (name, value) => document.querySelector(`input[name=${name}][value=${value}]`).click();
+        for (const by of ["rate", "bits"]) for (const growth of ["grow", "fixed"]) for (const layout of ["CLASSIC", "BLOCKED"]) {
+          press("by", by), press("growth", growth), press("layout", layout);
+          for (const items of ["1", "2", "63", "1e5", "1e10", "4e12", "9e15"])
+            for (const quality of by === "rate" ? ["0.999", "0.3", "1e-7", "1e-30", "1e-300"] : ["1", "256"])
+              for (const expansion of growth === "grow" ? ["1", "32768"] : ["2"]) {
+                Object.assign(at("items"), { value: items }), Object.assign(at("quality"), { value: quality });
+                at("expansion").value = expansion;
+                at("form").dispatchEvent(new Event("input"));
+                const drawn = [...document.querySelectorAll(".plot *")].map((n) => n.outerHTML + n.textContent).join();
+                if (at("copy").disabled ? drawn !== "" : /NaN|undefined|Infinity/.test(drawn + at("results").textContent) || !drawn)
+                  broken.push([by, growth, layout, items, quality, expansion].join(" "));
+              }
+        }
+        return broken;
+        """)
+    assert broken == []
+
+
 def test_the_growth_plot_tells_the_chain_that_the_server_makes(browser, server):
     page = browser.page()
     page.set("items", "100")
