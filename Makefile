@@ -117,7 +117,7 @@ test-server: $(SO) $(FAULTS_SO) | deps ## the module in a real server: T=test_in
 test-tool: $(SO) $(TOOL) | deps ## the command-line tool, with a real server for push and pull
 	@$(RUN_TESTS) --server tests/tool
 
-page: ## the calculator and viewer as one file, build/page/index.html: open it in a browser
+page: | $(DEPS) ## the calculator and viewer as one file, build/page/index.html: open it in a browser
 	@$(PYTHON) tests/tools/make_page.py module/page/index.html build/page/index.html
 
 test-page: page $(SO) $(TOOL) | deps ## the page in headless Chromium, which it installs
