@@ -32,6 +32,12 @@ static void replicate_reserve(RedisModuleCtx *ctx, RedisModuleString *name,
     char promise[32];
     promise_text(params, promise, sizeof(promise));
     long long capacity = (long long)params->capacity, expansion = params->expansion;
+    if (params->is_adopted) {
+        const char *format = expansion ? "sclcl" : "sclc"; // in RedisBloom's words, to be adopted
+        RedisModule_Replicate(ctx, "BF.RESERVE", format, name, promise, capacity,
+                              expansion ? "EXPANSION" : "NONSCALING", expansion);
+        return;
+    }
     const char *layout = args_layout_name(params->layout);
     const char *scheme = args_scheme_name(params->scheme);
     if (params->bits_per_key != 0) {
@@ -47,7 +53,7 @@ static void replicate_reserve(RedisModuleCtx *ctx, RedisModuleString *name,
  *            [LAYOUT CLASSIC|BLOCKED] [HASH XXH64|FNV1A] */
 int cmd_reserve(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
     struct filter_params params;
-    const char *error = args_parse_reserve(argv, argc, &params);
+    const char *error = args_parse_reserve(ctx, argv, argc, &params);
     if (error) return args_reply_error(ctx, error);
 
     struct key key;
@@ -201,6 +207,21 @@ static bool is_good_verbatim(const struct batch *batch) {
     return !batch->has_failed && batch->nitems - batch->nadded <= batch->nitems / 16;
 }
 
+/* A creation that RedisBloom told us of: in its words, so that whoever is told by us adopts it. */
+static void replicate_adopted(const struct batch *batch, RedisModuleString *name,
+                              const struct filter_params *created, const char *promise) {
+    RedisModuleString **items = batch->list ? batch->list : batch->items;
+    long long capacity = (long long)created->capacity, expansion = created->expansion;
+    if (expansion) {
+        RedisModule_Replicate(batch->ctx, "BF.INSERT", "sclccclcv", name, "CAPACITY", capacity,
+                              "ERROR", promise, "EXPANSION", expansion, "ITEMS", items,
+                              batch->nadded);
+    } else {
+        RedisModule_Replicate(batch->ctx, "BF.INSERT", "sclccccv", name, "CAPACITY", capacity,
+                              "ERROR", promise, "NONSCALING", "ITEMS", items, batch->nadded);
+    }
+}
+
 static void replicate_added(const struct batch *batch, RedisModuleString *name,
                             const struct filter_params *created) {
     RedisModuleString **items = batch->list ? batch->list : batch->items;
@@ -214,6 +235,10 @@ static void replicate_added(const struct batch *batch, RedisModuleString *name,
     }
     char promise[32];
     promise_text(created, promise, sizeof(promise));
+    if (created->is_adopted) {
+        replicate_adopted(batch, name, created, promise);
+        return;
+    }
     RedisModule_Replicate(batch->ctx, "BF.INSERT", "sclccclcccccv", name, "CAPACITY",
                           (long long)created->capacity, promise_word(created), promise, "EXPANSION",
                           (long long)created->expansion, "LAYOUT",
@@ -224,8 +249,8 @@ static void replicate_added(const struct batch *batch, RedisModuleString *name,
 /* Opens the filter to add n items to: the key's own, or a new one if there is none and `params` may
  * be used; *created then. False if there is none to be had, and the error has been sent. */
 static bool open_or_create(RedisModuleCtx *ctx, RedisModuleString *name,
-                           const struct filter_params *params, bool nocreate, size_t n,
-                           struct key *key, bool *created) {
+                           struct filter_params *params, bool nocreate, size_t n, struct key *key,
+                           bool *created) {
     *created = false;
     if (!key_open(ctx, name, FOR_WRITING, key)) return false;
     if (key->filter) {
@@ -237,6 +262,8 @@ static bool open_or_create(RedisModuleCtx *ctx, RedisModuleString *name,
         RedisModule_ReplyWithError(ctx, ERR_NOT_FOUND);
         return false;
     }
+    // Our own master or AOF names the parameters of a filter that is new.
+    if (params->is_default && config_is_told(ctx)) args_as_redisbloom(params);
     struct filter *filter;
     enum status st = filter_new(params, config_max_bytes(ctx), &filter);
     if (st != STATUS_OK) {
@@ -253,9 +280,8 @@ static bool open_or_create(RedisModuleCtx *ctx, RedisModuleString *name,
 }
 
 /* BF.MADD and BF.INSERT, from the key on. */
-static int add_items(RedisModuleCtx *ctx, RedisModuleString *name,
-                     const struct filter_params *params, bool nocreate, RedisModuleString **items,
-                     size_t nitems) {
+static int add_items(RedisModuleCtx *ctx, RedisModuleString *name, struct filter_params *params,
+                     bool nocreate, RedisModuleString **items, size_t nitems) {
     struct key key;
     bool created;
     if (open_or_create(ctx, name, params, nocreate, nitems, &key, &created)) {
@@ -305,7 +331,7 @@ int cmd_madd(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
 int cmd_insert(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
     if (argc < 4) return RedisModule_WrongArity(ctx);
     struct insert_args args;
-    const char *error = args_parse_insert(argv, argc, &args);
+    const char *error = args_parse_insert(ctx, argv, argc, &args);
     if (error) return args_reply_error(ctx, error);
     return add_items(ctx, argv[1], &args.params, args.nocreate, argv + args.first_item,
                      (size_t)(argc - args.first_item));
@@ -378,7 +404,7 @@ static void reply_info_value(RedisModuleCtx *ctx, const struct key *key, int fie
     uint64_t value = 0;
     switch (field) {
     case INFO_CAPACITY: value = filter_capacity(filter); break;
-    case INFO_SIZE: value = packed_size_bytes(key->value); break;
+    case INFO_SIZE: value = key_size_bytes(key); break;
     case INFO_FILTERS: value = filter->nlayers; break;
     case INFO_ITEMS: value = filter_items(filter); break;
     default: value = filter->expansion; break;

@@ -55,14 +55,18 @@ struct filter_params config_default_params(void) {
                                   .bits_per_key = config.bits_per_key.value,
                                   .expansion = (uint32_t)config.expansion_factor.value,
                                   .layout = LAYOUT_CLASSIC,
-                                  .scheme = SCHEME_XXH64};
+                                  .scheme = SCHEME_XXH64,
+                                  .is_default = true};
+}
+
+bool config_is_told(RedisModuleCtx *ctx) {
+    int told = REDISMODULE_CTX_FLAGS_REPLICATED | REDISMODULE_CTX_FLAGS_LOADING |
+               REDISMODULE_CTX_FLAGS_ASYNC_LOADING;
+    return (RedisModule_GetContextFlags(ctx) & told) != 0;
 }
 
 uint64_t config_max_bytes(RedisModuleCtx *ctx) {
-    int flags = RedisModule_GetContextFlags(ctx);
-    int told = REDISMODULE_CTX_FLAGS_REPLICATED | REDISMODULE_CTX_FLAGS_LOADING |
-               REDISMODULE_CTX_FLAGS_ASYNC_LOADING;
-    if (flags & told) return FILTER_NO_LIMIT;
+    if (config_is_told(ctx)) return FILTER_NO_LIMIT;
     uint64_t limit = FILTER_NO_LIMIT;
     if (config.max_bytes.value > 0) limit = (uint64_t)config.max_bytes.value;
     if (config.maxmemory > 0 && config.maxmemory < limit) limit = config.maxmemory;

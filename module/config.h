@@ -14,8 +14,11 @@ int config_load(RedisModuleCtx *ctx, RedisModuleString **argv, int argc);
 /* The parameters of a filter that a command creates without naming them. */
 struct filter_params config_default_params(void);
 
+/* Whether the command comes from a master or an AOF file: it has been acknowledged already. */
+bool config_is_told(RedisModuleCtx *ctx);
+
 /* The most bytes a filter may take in this context: the smaller of max-bytes and maxmemory.
- * No limit for what a master or an AOF file says: it has been acknowledged already. */
+ * No limit for what we are told. */
 uint64_t config_max_bytes(RedisModuleCtx *ctx);
 
 #endif

@@ -5,6 +5,11 @@
 #include "module/reply.h"
 #include "module/type.h"
 
+/* The type of the key that holds such a filter. */
+static RedisModuleType *type_of(const struct filter *filter) {
+    return filter->is_adopted ? type_redisbloom : type_bloomport;
+}
+
 static void set_value(struct key *key, void *value) {
     key->value = value;
     key->filter = packed_open(value, &key->view);
@@ -19,7 +24,8 @@ bool key_open_any(RedisModuleCtx *ctx, RedisModuleString *name, enum access acce
     key->filter = NULL;
     key->handle = RedisModule_OpenKey(ctx, name, (int)access);
     if (!key->handle || RedisModule_KeyType(key->handle) == REDISMODULE_KEYTYPE_EMPTY) return true;
-    if (RedisModule_ModuleTypeGetType(key->handle) != type_bloomport) {
+    const RedisModuleType *type = RedisModule_ModuleTypeGetType(key->handle);
+    if (type != type_bloomport && type != type_redisbloom) {
         RedisModule_ReplyWithError(ctx, REDISMODULE_ERRORMSG_WRONGTYPE);
         return false;
     }
@@ -56,16 +62,23 @@ bool key_make_room(struct key *key, size_t n) {
 }
 
 void key_set(struct key *key, struct filter *filter) {
+    RedisModuleType *type = type_of(filter);
     void *value = packed_rest(filter);
     if (value == key->value) return;
     if (key->value) {
         void *old;
-        RedisModule_ModuleTypeReplaceValue(key->handle, type_bloomport, value, &old);
+        RedisModule_ModuleTypeReplaceValue(key->handle, type, value, &old);
         if (old != filter) packed_free(old);
     } else {
-        RedisModule_ModuleTypeSetValue(key->handle, type_bloomport, value);
+        RedisModule_ModuleTypeSetValue(key->handle, type, value);
     }
     set_value(key, value);
+}
+
+uint64_t key_size_bytes(const struct key *key) {
+    const struct filter *filter = key->filter;
+    if (!filter->is_adopted) return packed_size_bytes(key->value);
+    return 32 + 64 * (uint64_t)filter->nlayers + filter_array_bytes(filter);
 }
 
 void key_announce(struct key *key, const char *event) {

@@ -39,8 +39,13 @@ bool key_open_existing(RedisModuleCtx *ctx, RedisModuleString *name, enum access
  * the memory for it. */
 bool key_make_room(struct key *key, size_t n);
 
-/* Gives the key a filter, which becomes the key's; one that was there is released. TTL stays. */
+/* Gives the key a filter, which becomes the key's; one that was there is released, and must have
+ * been adopted if this one is, and not if not: a key keeps its type. TTL stays. */
 void key_set(struct key *key, struct filter *filter);
+
+/* BF.INFO's size: all that was asked of the allocator; of an adopted filter what RedisBloom says,
+ * so that what watched it sees no change. */
+uint64_t key_size_bytes(const struct key *key);
 
 /* Tells whoever watches that the key changed. */
 void key_announce(struct key *key, const char *event);

@@ -11,7 +11,8 @@
 
 #include <string.h>
 
-#define TYPE_NAME "bloomport" // nine characters
+#define NAME "bloomport" // nine characters
+#define REDISBLOOM_NAME "MBbloom--"
 #define ENCODING_VERSION 1
 
 /* How much of a bit array one string of an RDB file holds. Both sides need a buffer of this size:
@@ -19,6 +20,7 @@
 #define RDB_PIECE_BYTES ((size_t)1024 * 1024)
 
 RedisModuleType *type_bloomport;
+RedisModuleType *type_redisbloom;
 
 /* For calling commands while saving: the context of a save has no client on 7.0, which a call
  * needs. */
@@ -102,6 +104,11 @@ static struct filter *load_header(RedisModuleIO *io, const char **fault) {
     if (st == STATUS_NOMEM) *fault = "not enough memory";
     if (st == STATUS_CORRUPT) *fault = "not a filter header, or a damaged one";
     RedisModule_Free(bytes);
+    if (filter && filter->is_adopted) { // a header of RedisBloom's, which has a type of its own
+        *fault = "not a filter header";
+        filter_free(filter);
+        filter = NULL;
+    }
     return filter;
 }
 
@@ -247,12 +254,12 @@ static void on_digest(RedisModuleDigest *digest, void *value) {
 
 /* ---- Registration ------------------------------------------------------------------------- */
 
-int type_register(RedisModuleCtx *ctx) {
-    own_context = RedisModule_GetDetachedThreadSafeContext(ctx);
+static RedisModuleType *create(RedisModuleCtx *ctx, const char *name, int encoding_version,
+                               RedisModuleTypeSaveFunc save, RedisModuleTypeLoadFunc load) {
     RedisModuleTypeMethods methods = {
         .version = REDISMODULE_TYPE_METHOD_VERSION,
-        .rdb_load = on_rdb_load,
-        .rdb_save = on_rdb_save,
+        .rdb_load = load,
+        .rdb_save = save,
         .aof_rewrite = on_aof_rewrite,
         .mem_usage = on_mem_usage,
         .digest = on_digest,
@@ -261,6 +268,23 @@ int type_register(RedisModuleCtx *ctx) {
         .copy = on_copy,
         .defrag = on_defrag,
     };
-    type_bloomport = RedisModule_CreateDataType(ctx, TYPE_NAME, ENCODING_VERSION, &methods);
-    return type_bloomport ? REDISMODULE_OK : REDISMODULE_ERR;
+    RedisModuleType *type = RedisModule_CreateDataType(ctx, name, encoding_version, &methods);
+    if (!type) {
+        RedisModule_Log(ctx, "warning",
+                        "the server refuses the data type %s: has another module registered it?",
+                        name);
+    }
+    return type;
+}
+
+/* RedisBloom's first: it is the one that may be taken, and Redis 7.0 leaks a type whose module
+ * fails to load after it. */
+int type_register(RedisModuleCtx *ctx) {
+    type_redisbloom = create(ctx, REDISBLOOM_NAME, TYPE_REDISBLOOM_ENCODING, type_redisbloom_save,
+                             type_redisbloom_load);
+    if (!type_redisbloom) return REDISMODULE_ERR;
+    type_bloomport = create(ctx, NAME, ENCODING_VERSION, on_rdb_save, on_rdb_load);
+    if (!type_bloomport) return REDISMODULE_ERR;
+    own_context = RedisModule_GetDetachedThreadSafeContext(ctx);
+    return REDISMODULE_OK;
 }

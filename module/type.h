@@ -1,4 +1,6 @@
-/* The data type `bloomport`: how the server saves, loads, copies, sizes and frees a filter. */
+/* The data types: how the server saves, loads, copies, sizes and frees a filter. There are two,
+ * which differ in their RDB encoding only: `bloomport`, and RedisBloom's own `MBbloom--` for the
+ * filters that were adopted from it. */
 
 #ifndef BLOOMPORT_TYPE_H
 #define BLOOMPORT_TYPE_H
@@ -8,8 +10,14 @@
 #include <redismodule.h>
 
 extern RedisModuleType *type_bloomport;
+extern RedisModuleType *type_redisbloom;
 
-/* Registers the type. REDISMODULE_ERR if the server refuses. */
+/* Registers both. REDISMODULE_ERR if the server refuses one, and a log line says which. */
 int type_register(RedisModuleCtx *ctx);
+
+/* The RDB encoding of `MBbloom--` (type_redisbloom.c). */
+#define TYPE_REDISBLOOM_ENCODING 4
+void type_redisbloom_save(RedisModuleIO *io, void *value);
+void *type_redisbloom_load(RedisModuleIO *io, int encver);
 
 #endif

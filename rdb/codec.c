@@ -3,8 +3,8 @@
 #include "rdb/codec.h"
 
 #include "module/core/blocked.h"
-#include "module/core/mem.h"
 #include "rdb/bytes.h"
+#include "rdb/redisbloom.h"
 
 #include <string.h>
 
@@ -14,7 +14,6 @@
 #define FIXED_BYTES 48   // before the layers
 #define LAYER_BYTES 44   // each
 #define CHECKSUM_BYTES 8 // behind them
-#define MAX_HASHES SIZING_MOST_HASHES
 #define FLAG_LOADING 1U
 #define FLAG_ESTIMATED 2U
 #define KNOWN_FLAGS (FLAG_LOADING | FLAG_ESTIMATED)
@@ -24,7 +23,7 @@ static size_t header_size(uint64_t nlayers) {
 }
 
 size_t codec_header_size(const struct filter *filter) {
-    return header_size(filter->nlayers);
+    return filter->is_adopted ? redisbloom_header_size(filter) : header_size(filter->nlayers);
 }
 
 void codec_encode_portable(const struct layer *layer, uint8_t out[CODEC_PORTABLE_BYTES]) {
@@ -34,6 +33,10 @@ void codec_encode_portable(const struct layer *layer, uint8_t out[CODEC_PORTABLE
 }
 
 void codec_encode_header(const struct filter *filter, uint8_t *out) {
+    if (filter->is_adopted) {
+        redisbloom_encode_header(filter, out);
+        return;
+    }
     struct writer w = {out};
     memcpy(w.at, MAGIC, MAGIC_BYTES);
     w.at += MAGIC_BYTES;
@@ -62,9 +65,9 @@ void codec_encode_header(const struct filter *filter, uint8_t *out) {
 
 /* ---- Decoding ----------------------------------------------------------------------------- */
 
-/* Magic, version, length and checksum: whether these bytes are a header at all. */
+/* Version, length and checksum: whether these bytes with our magic are a header at all. */
 static bool envelope_is_sound(const uint8_t *bytes, size_t len) {
-    if (len < header_size(1) || memcmp(bytes, MAGIC, MAGIC_BYTES) != 0) return false;
+    if (len < header_size(1)) return false;
     if ((len - header_size(0)) % LAYER_BYTES != 0) return false;
     struct reader tail = {bytes + len - CHECKSUM_BYTES, CHECKSUM_BYTES, false};
     return take_u64(&tail) == hash_checksum(bytes, len - CHECKSUM_BYTES);
@@ -82,7 +85,7 @@ static bool promise_is_sound(const struct filter *f) {
 /* One layer by itself. Every counted item set at least one bit, and at most k. */
 static bool layer_is_sound(const struct layer *l, struct geometry geometry, bool is_estimated) {
     if (l->nbits < 1 || l->nbits > sizing_max_bits(geometry)) return false;
-    if (l->nhashes < 1 || l->nhashes > MAX_HASHES) return false;
+    if (l->nhashes < 1 || l->nhashes > SIZING_MOST_HASHES) return false;
     if (geometry.layout == LAYOUT_BLOCKED &&
         (l->nbits % BLOCKED_BLOCK_BITS != 0 || l->nhashes != BLOCKED_HASHES)) {
         return false;
@@ -130,9 +133,8 @@ static bool take_fixed(struct reader *r, struct filter *f, uint32_t *nlayers) {
            promise_is_sound(f);
 }
 
-/* Reads the layers' fields into f->layers and checks them, one by one and together. The arrays
- * are not there yet: nlayers stays 0 until they are. */
-static bool take_layers(struct reader *r, struct filter *f, uint32_t nlayers, uint64_t *bytes) {
+/* Reads the layers' fields into f->layers and checks them, one by one and together. */
+static bool take_layers(struct reader *r, struct filter *f, uint32_t nlayers) {
     struct geometry geometry = {f->layout, f->scheme};
     uint64_t capacity = 0, total = 0;
     for (uint32_t i = 0; i < nlayers; i++) {
@@ -144,22 +146,11 @@ static bool take_layers(struct reader *r, struct filter *f, uint32_t nlayers, ui
         total += layer_bytes(layer->nbits); // at most 2^57 each, and checked each time
         if (total > SIZING_MAX_BITS) return false;
     }
-    *bytes = total;
     return f->is_loading ? f->loaded < total : f->loaded == total;
 }
 
-/* Gives every layer its array of zeroes. */
-static enum status allocate_layers(struct filter *f, uint32_t nlayers) {
-    for (f->nlayers = 0; f->nlayers < nlayers; f->nlayers++) {
-        struct layer *layer = &f->layers[f->nlayers];
-        layer->bits = mem_alloc_zeroed((size_t)layer_bytes(layer->nbits));
-        if (!layer->bits) return STATUS_NOMEM;
-    }
-    return STATUS_OK;
-}
-
-enum status codec_decode_header(const uint8_t *bytes, size_t len, uint64_t max_bytes,
-                                struct filter **out) {
+/* The filter that a header of our own describes, without its bits. */
+static enum status decode_own(const uint8_t *bytes, size_t len, struct filter **out) {
     if (!envelope_is_sound(bytes, len)) return STATUS_CORRUPT;
     struct reader r = {bytes, len - CHECKSUM_BYTES, false};
     struct filter fixed = {0};
@@ -172,17 +163,39 @@ enum status codec_decode_header(const uint8_t *bytes, size_t len, uint64_t max_b
     fixed.layers = filter->layers;
     *filter = fixed;
 
-    uint64_t total;
-    enum status st = STATUS_CORRUPT;
-    if (!take_layers(&r, filter, nlayers, &total)) goto fail;
-    st = STATUS_NOMEM;
-    if (total > max_bytes || filter_structure_bytes(nlayers) > max_bytes - total) goto fail;
-    st = allocate_layers(filter, nlayers);
-    if (st != STATUS_OK) goto fail;
+    if (!take_layers(&r, filter, nlayers)) {
+        filter_free(filter);
+        return STATUS_CORRUPT;
+    }
+    filter->nlayers = nlayers;
     *out = filter;
     return STATUS_OK;
-fail:
-    filter_free(filter);
+}
+
+/* The same of RedisBloom's: it has no magic, so everything else is taken for one. */
+static enum status decode_redisblooms(const uint8_t *bytes, size_t len, struct filter **out) {
+    struct reader r = {bytes, len, false};
+    const char *fault;
+    enum status st = redisbloom_decode_header(&r, out, &fault);
+    if (st != STATUS_OK || r.left == 0) return st;
+    filter_free(*out);
+    return STATUS_CORRUPT;
+}
+
+enum status codec_decode_header(const uint8_t *bytes, size_t len, uint64_t max_bytes,
+                                struct filter **out) {
+    bool is_own = len >= MAGIC_BYTES && memcmp(bytes, MAGIC, MAGIC_BYTES) == 0;
+    struct filter *filter;
+    enum status st =
+        is_own ? decode_own(bytes, len, &filter) : decode_redisblooms(bytes, len, &filter);
+    if (st != STATUS_OK) return st;
+    bool fits = filter_size_bytes(filter) <= max_bytes;
+    st = fits ? filter_alloc_bits(filter) : STATUS_NOMEM;
+    if (st == STATUS_OK) {
+        *out = filter;
+    } else {
+        filter_free(filter);
+    }
     return st;
 }
 
@@ -230,6 +243,16 @@ bool codec_bits_are_sound(const struct filter *filter) {
     return true;
 }
 
+/* An adopted filter takes any piece at any time, as RedisBloom does. */
+static enum codec_piece overwrite(struct layer *layer, uint64_t within, const uint8_t *piece,
+                                  size_t len) {
+    uint8_t *bits = layer->bits + within;
+    if (memcmp(bits, piece, len) == 0) return CODEC_PIECE_KNOWN;
+    layer->ones = layer->ones - layer_ones_in(bits, len) + layer_ones_in(piece, len);
+    memcpy(bits, piece, len);
+    return CODEC_PIECE_STORED;
+}
+
 enum codec_piece codec_put_piece(struct filter *filter, uint64_t end, const void *bytes,
                                  size_t len) {
     uint64_t total = filter_array_bytes(filter);
@@ -238,6 +261,7 @@ enum codec_piece codec_put_piece(struct filter *filter, uint64_t end, const void
     uint64_t within;
     struct layer *layer = locate(filter, start, &within);
     if (len > layer_bytes(layer->nbits) - within) return CODEC_PIECE_CROSSING;
+    if (filter->is_adopted) return overwrite(layer, within, bytes, len);
     if (start > filter->loaded) return CODEC_PIECE_GAP;
 
     // What has come before must be the same again; only the rest is news.

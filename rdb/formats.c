@@ -5,18 +5,13 @@
 #include "module/core/blocked.h"
 #include "module/core/real.h"
 #include "rdb/bytes.h"
+#include "rdb/redisbloom.h"
 
 #include <math.h>
 #include <string.h>
 
-#define MAX_HASHES SIZING_MOST_HASHES
 #define PORTABLE_HEADER 12
 #define SSTABLE_HEADER 16
-#define REDISBLOOM_FIXED 20
-#define REDISBLOOM_LAYER 53
-#define REDISBLOOM_OPTIONS 5U // sizes as given, 64-bit hash: every filter made since 2.0
-#define REDISBLOOM_NONSCALING 8U
-#define REDISBLOOM_GROWTH 2U // what a non-scaling one carries
 
 /* Parquet's header in Thrift's compact protocol: field 1, i32 numBytes, as a zigzag varint; then
  * the unions algorithm = BLOCK, hash = XXHASH, compression = UNCOMPRESSED, each a struct in a
@@ -39,8 +34,9 @@ static bool is_redisbloom_layer(const struct layer *layer) {
 }
 
 static const char *redisbloom_obstacle(const struct filter *filter) {
+    if (filter->is_adopted) return NULL;
     if (filter->scheme != SCHEME_MURMUR) {
-        return "hash is not MURMUR: only filters imported from RedisBloom can go back, use "
+        return "hash is not MURMUR: only filters that came from RedisBloom can go back, use "
                "portable";
     }
     for (uint32_t i = 0; i < filter->nlayers; i++) {
@@ -81,7 +77,7 @@ uint64_t formats_size(const struct filter *filter, enum format format) {
     case FORMAT_SSTABLE: return SSTABLE_HEADER + bits;
     case FORMAT_LEVELDB: return bits + 1;
     case FORMAT_PARQUET: return 1 + varint_size(2 * bits) + sizeof(PARQUET_TAIL) + bits;
-    default: return REDISBLOOM_FIXED + REDISBLOOM_LAYER * (uint64_t)filter->nlayers + bits;
+    default: return redisbloom_header_size(filter) + bits;
     }
 }
 
@@ -107,21 +103,8 @@ static void encode_parquet(const struct layer *layer, struct writer *w) {
 }
 
 static void encode_redisbloom(const struct filter *filter, struct writer *w) {
-    put_u64(w, filter_items(filter));
-    put_u32(w, filter->nlayers);
-    put_u32(w, REDISBLOOM_OPTIONS | (filter->expansion ? 0 : REDISBLOOM_NONSCALING));
-    put_u32(w, filter->expansion ? filter->expansion : REDISBLOOM_GROWTH);
-    for (uint32_t i = 0; i < filter->nlayers; i++) {
-        const struct layer *layer = &filter->layers[i];
-        put_u64(w, layer->nbits / 8);
-        put_u64(w, layer->nbits);
-        put_u64(w, layer->items);
-        put_f64(w, layer->error_rate);
-        put_f64(w, sizing_redisbloom_bits(layer->error_rate));
-        put_u32(w, layer->nhashes);
-        put_u64(w, layer->capacity);
-        put_u8(w, 0);
-    }
+    redisbloom_encode_header(filter, w->at);
+    w->at += redisbloom_header_size(filter);
     for (uint32_t i = 0; i < filter->nlayers; i++) put_bits(w, &filter->layers[i]);
 }
 
@@ -214,7 +197,7 @@ static const char *read_single(enum format format, struct reader *r, enum scheme
     default: fault = read_parquet(r, s); break;
     }
     if (fault) return fault;
-    if (s->nhashes < 1 || s->nhashes > MAX_HASHES) return "k";
+    if (s->nhashes < 1 || s->nhashes > SIZING_MOST_HASHES) return "k";
     if (s->nbits < 1 || s->nbits > sizing_max_bits(s->geometry)) return "m";
     if (r->left != layer_bytes(s->nbits)) return "length is not that of m bits";
     s->bits = r->at;
@@ -257,104 +240,57 @@ static enum status decode_single(const struct single *s, const struct formats_op
 
 /* ---- Reading RedisBloom's dump ------------------------------------------------------------ */
 
-static const char *read_redisbloom_layer(struct reader *r, struct layer *layer) {
-    uint64_t nbytes = take_u64(r), nbits = take_u64(r);
-    layer->items = take_u64(r);
-    layer->error_rate = take_f64(r);
-    double bits_per_item = take_f64(r);
-    layer->nhashes = take_u32(r);
-    layer->capacity = take_u64(r);
-    uint8_t n2 = take_u8(r);
-    layer->layout = LAYOUT_CLASSIC;
-    if (!(layer->error_rate > 0 && layer->error_rate < 1)) return "error rate";
-    if (!(bits_per_item > 0 && bits_per_item < 10000)) return "bits per item";
-    if (layer->nhashes < 1 || layer->nhashes > MAX_HASHES ||
-        layer->nhashes != (uint32_t)ceil(bits_per_item * REAL_LN2)) {
-        return "hashes";
+/* What a filter of our own cannot have, though RedisBloom can. */
+static const char *obstacle_to_native(const struct filter *filter) {
+    if (filter->expansion > FILTER_MAX_EXPANSION) return "expansion";
+    for (uint32_t i = 0; i < filter->nlayers; i++) {
+        const struct layer *layer = &filter->layers[i];
+        if (layer->nhashes > SIZING_MOST_HASHES) return "hashes";
+        bool possible =
+            layer->items <= layer->capacity && layer->items <= layer->ones &&
+            (layer->ones == 0 || layer->items >= (layer->ones - 1) / layer->nhashes + 1);
+        if (!possible) return "items";
     }
-    if (nbits < 1 || nbits > SIZING_MAX_BITS || nbits % 8 != 0 || nbytes != nbits / 8)
-        return "bits";
-    if (layer->capacity < 1 || layer->capacity > FILTER_MAX_CAPACITY) return "capacity";
-    if (layer->items > layer->capacity) return "items";
-    layer_set_nbits(layer, nbits);
-    return n2 != 0 ? "n2" : NULL;
+    return NULL;
 }
 
-struct redisbloom {
-    uint64_t items;
-    uint32_t nlayers, options, growth;
-};
-
-static const char *read_redisbloom_fixed(struct reader *r, struct redisbloom *h) {
-    h->items = take_u64(r);
-    h->nlayers = take_u32(r);
-    h->options = take_u32(r);
-    h->growth = take_u32(r);
-    if (r->bad) return "shorter than its header";
-    if ((h->options & ~REDISBLOOM_NONSCALING) != REDISBLOOM_OPTIONS) return "options";
-    if (h->nlayers == 0 || h->nlayers > r->left / REDISBLOOM_LAYER) return "number of layers";
-    bool scales = !(h->options & REDISBLOOM_NONSCALING);
-    return scales && (h->growth < 1 || h->growth > FILTER_MAX_EXPANSION) ? "expansion" : NULL;
+/* From here on it is a filter of our own, with RedisBloom's hash. */
+static void make_native(struct filter *filter) {
+    filter->is_adopted = false;
+    filter->growth = 0;
+    for (uint32_t i = 0; i < filter->nlayers; i++) filter->layers[i].bits_per_item = 0;
 }
 
-/* The layers' fields, each by itself and together. Their bits must be all that is left. */
-static const char *read_redisbloom_layers(struct reader *r, const struct redisbloom *h,
-                                          struct layer *layers) {
-    uint64_t items = 0, capacity = 0, bytes = 0;
-    for (uint32_t i = 0; i < h->nlayers; i++) {
-        const char *fault = read_redisbloom_layer(r, &layers[i]);
-        if (fault) return fault;
-        items += layers[i].items; // each at most its capacity
-        capacity += layers[i].capacity;
-        bytes += layers[i].nbits / 8;
-        if (capacity > FILTER_MAX_CAPACITY) return "capacity";
-        if (bytes > r->left) return "length is not that of the layers' bits";
-    }
-    if (items != h->items) return "items";
-    return bytes != r->left ? "length is not that of the layers' bits" : NULL;
-}
-
-static enum status fill_redisbloom(struct reader *r, uint32_t nlayers, struct filter *filter,
-                                   const char **fault) {
-    for (filter->nlayers = 0; filter->nlayers < nlayers; filter->nlayers++) {
-        struct layer *layer = &filter->layers[filter->nlayers];
+static enum status fill_redisbloom(struct reader *r, struct filter *filter) {
+    for (uint32_t i = 0; i < filter->nlayers; i++) {
+        struct layer *layer = &filter->layers[i];
         struct layer source = *layer;
         source.bits = (uint8_t *)(uintptr_t)r->at; // only read from
         if (layer_copy(layer, &source) != STATUS_OK) return STATUS_NOMEM;
         r->at += layer_bytes(layer->nbits);
         layer->ones = layer_count_ones(layer);
-        *fault = "items";
-        bool possible =
-            layer->items <= layer->ones &&
-            (layer->ones == 0 || layer->items >= (layer->ones - 1) / layer->nhashes + 1);
-        if (!possible) {
-            filter->nlayers++;
-            return STATUS_CORRUPT;
-        }
     }
     return STATUS_OK;
 }
 
-static enum status decode_redisbloom(struct reader *r, uint64_t max_bytes, struct filter **out,
-                                     const char **fault) {
-    struct redisbloom h;
-    *fault = read_redisbloom_fixed(r, &h);
-    if (*fault) return STATUS_CORRUPT;
-    struct filter *filter = filter_new_bare(h.nlayers);
-    if (!filter) return STATUS_NOMEM;
-    enum status st = STATUS_CORRUPT;
-    *fault = read_redisbloom_layers(r, &h, filter->layers);
-    if (*fault) goto fail;
+static enum status decode_redisbloom(struct reader *r, bool adopt, uint64_t max_bytes,
+                                     struct filter **out, const char **fault) {
+    struct filter *filter;
+    enum status st = redisbloom_decode_header(r, &filter, fault);
+    if (st != STATUS_OK) return st;
+    *fault = "length is not that of the layers' bits";
+    st = STATUS_CORRUPT;
+    if (filter_array_bytes(filter) != r->left) goto fail;
     st = STATUS_NOMEM;
-    if (r->left > max_bytes || filter_structure_bytes(h.nlayers) > max_bytes - r->left) goto fail;
-    filter->scheme = SCHEME_MURMUR;
-    filter->expansion = h.options & REDISBLOOM_NONSCALING ? 0 : h.growth;
-    filter->loaded = r->left;
-    // The first layer of a scaling filter got half of what was asked for.
-    double first = filter->layers[0].error_rate;
-    filter->error_rate = filter->expansion && first < 0.5 ? 2 * first : first;
-    st = fill_redisbloom(r, h.nlayers, filter, fault);
+    if (filter_size_bytes(filter) > max_bytes) goto fail;
+    st = fill_redisbloom(r, filter);
     if (st != STATUS_OK) goto fail;
+    if (!adopt) {
+        st = STATUS_CORRUPT;
+        *fault = obstacle_to_native(filter);
+        if (*fault) goto fail;
+        make_native(filter);
+    }
     *out = filter;
     return STATUS_OK;
 fail:
@@ -366,7 +302,9 @@ enum status formats_decode(enum format format, const uint8_t *bytes, size_t len,
                            const struct formats_options *options, uint64_t max_bytes,
                            struct filter **out, const char **fault) {
     struct reader r = {bytes, len, false};
-    if (format == FORMAT_REDISBLOOM) return decode_redisbloom(&r, max_bytes, out, fault);
+    if (format == FORMAT_REDISBLOOM) {
+        return decode_redisbloom(&r, options->adopt, max_bytes, out, fault);
+    }
     struct single single;
     *fault = read_single(format, &r, options->scheme, &single);
     if (*fault) return STATUS_CORRUPT;

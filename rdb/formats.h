@@ -33,6 +33,7 @@ struct formats_options {
     uint64_t capacity;  // 0: what the bits are best for, m ln 2 / k
     uint32_t expansion; // 0: non-scaling
     enum scheme scheme; // of `portable` and `sstable`: XXH64 or FNV1A
+    bool adopt;         // of `redisbloom`: it stays RedisBloom's, else it becomes one of our own
 };
 
 /* The filter that the bytes are.

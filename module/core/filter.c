@@ -14,7 +14,7 @@ static bool params_are_valid(const struct filter_params *p) {
                                  p->bits_per_key <= SIZING_MAX_BITS_PER_KEY
                            : p->error_rate > 0 && p->error_rate < 1;
     return rate_ok && p->capacity >= 1 && p->capacity <= FILTER_MAX_CAPACITY &&
-           p->expansion <= FILTER_MAX_EXPANSION && p->layout < LAYOUT_COUNT &&
+           (p->expansion <= FILTER_MAX_EXPANSION || p->is_adopted) && p->layout < LAYOUT_COUNT &&
            hash_is_scheme(p->scheme) && (p->layout == LAYOUT_CLASSIC || p->scheme == SCHEME_XXH64);
 }
 
@@ -29,6 +29,10 @@ double filter_first_rate(double error_rate, uint32_t expansion) {
 /* The size and the promised rate of the first layer. */
 static bool size_first_layer(const struct filter_params *p, struct sizing *size, double *rate) {
     struct geometry geometry = {p->layout, p->scheme};
+    if (p->is_adopted) {
+        *rate = p->expansion ? p->error_rate / 2 : p->error_rate;
+        return sizing_as_redisbloom(p->capacity, *rate, size);
+    }
     if (p->bits_per_key != 0) {
         if (!sizing_by_bits(p->capacity, p->bits_per_key, geometry, size)) return false;
         *rate = sizing_error_rate(p->capacity, *size, geometry);
@@ -73,6 +77,11 @@ enum status filter_new(const struct filter_params *params, uint64_t max_bytes,
     filter->layout = params->layout;
     filter->scheme = params->scheme;
     filter->loaded = layer_bytes(size.nbits);
+    if (params->is_adopted) {
+        filter->is_adopted = true;
+        filter->growth = params->expansion ? params->expansion : 2;
+        filter->layers[0].bits_per_item = sizing_redisbloom_bits(rate);
+    }
     *out = filter;
     return STATUS_OK;
 }
@@ -99,6 +108,15 @@ void filter_free(struct filter *filter) {
     for (uint32_t i = 0; i < filter->nlayers; i++) layer_clear(&filter->layers[i]);
     mem_free(filter->layers);
     mem_free(filter);
+}
+
+enum status filter_alloc_bits(struct filter *filter) {
+    for (uint32_t i = 0; i < filter->nlayers; i++) {
+        struct layer *layer = &filter->layers[i];
+        layer->bits = mem_alloc_zeroed((size_t)layer_bytes(layer->nbits));
+        if (!layer->bits) return STATUS_NOMEM;
+    }
+    return STATUS_OK;
 }
 
 /* Whether any of the layers `from` to `to` - 1 contains the item. The newest first: it is the
@@ -198,7 +216,10 @@ static double next_layer_rate(const struct filter *filter, uint64_t capacity) {
 
 static bool size_next_layer(const struct filter *filter, uint64_t capacity, double rate,
                             struct sizing *size) {
-    if (filter->scheme == SCHEME_MURMUR) return sizing_as_redisbloom(capacity, rate, size);
+    if (filter->scheme == SCHEME_MURMUR) {
+        return sizing_as_redisbloom(capacity, rate, size) &&
+               (filter->is_adopted || size->nhashes <= SIZING_MOST_HASHES);
+    }
     return sizing_by_error(capacity, rate, filter_geometry(filter), size);
 }
 
@@ -218,6 +239,7 @@ static enum status grow(struct filter *filter, uint64_t max_bytes) {
     struct layer fresh;
     enum status st = layer_init(&fresh, size, filter_geometry(filter), capacity, rate);
     if (st != STATUS_OK) return st;
+    if (filter->is_adopted) fresh.bits_per_item = sizing_redisbloom_bits(rate);
     struct layer *layers = mem_alloc((filter->nlayers + 1) * sizeof(*layers));
     if (!layers) {
         layer_clear(&fresh);

@@ -31,20 +31,24 @@ struct filter_params {
     uint32_t expansion;  // 0 (non-scaling) to FILTER_MAX_EXPANSION
     enum layout layout;
     enum scheme scheme;
+    bool is_adopted; // as RedisBloom would make it: by error rate, CLASSIC, MURMUR
+    bool is_default; // nobody named them: they are those of the settings
 };
 
 struct filter {
     uint8_t form;      // 0, which tells it from a packed one (packed.h); must come first
     bool is_loading;   // its bytes are still arriving, in pieces
     bool is_estimated; // the item counts are estimates from the set bits, as after an import
+    bool is_adopted;   // RedisBloom's, and so are its growth and its bytes (rdb/redisbloom.h)
     enum layout layout;
     enum scheme scheme;
     uint32_t nlayers;
     struct layer *layers; // at least one, oldest first
     uint32_t expansion;   // a new layer's capacity over the last one's; 0: non-scaling
-    double error_rate;    // as in filter_params; 0 if sized by bits per key
-    double bits_per_key;  // as in filter_params; 0 if sized by error rate
-    uint64_t loaded;      // bytes that have arrived, over all layers; all if not is_loading
+    uint32_t growth;     // of an adopted filter: the same, but a non-scaling one has it too; else 0
+    double error_rate;   // as in filter_params; 0 if sized by bits per key
+    double bits_per_key; // as in filter_params; 0 if sized by error rate
+    uint64_t loaded;     // bytes that have arrived, over all layers; all if not is_loading
 };
 
 /* A fresh, empty filter of at most max_bytes bytes.
@@ -60,6 +64,10 @@ struct filter *filter_new_bare(uint32_t nlayers);
 enum status filter_copy(const struct filter *from, struct filter **out);
 
 void filter_free(struct filter *filter);
+
+/* Gives every layer of a decoded filter, none of which has bits yet, an array of zeroes.
+ * STATUS_NOMEM if the allocator says no. */
+enum status filter_alloc_bits(struct filter *filter);
 
 /* The first layer's part of the error rate that was asked for. */
 double filter_first_rate(double error_rate, uint32_t expansion);

@@ -233,17 +233,20 @@ void layer_prefetch(const struct layer *layer, struct hash hash) {
 
 /* ---- The bits as a whole -------------------------------------------------------------------- */
 
-uint64_t layer_count_ones(const struct layer *layer) {
-    uint64_t size = layer_bytes(layer->nbits);
+uint64_t layer_ones_in(const uint8_t *bytes, uint64_t size) {
     uint64_t ones = 0;
     uint64_t i = 0;
     for (; i + 8 <= size; i += 8) {
         uint64_t word;
-        memcpy(&word, layer->bits + i, 8);
+        memcpy(&word, bytes + i, 8);
         ones += (uint64_t)__builtin_popcountll(word);
     }
-    for (; i < size; i++) ones += (uint64_t)__builtin_popcount(layer->bits[i]);
+    for (; i < size; i++) ones += (uint64_t)__builtin_popcount(bytes[i]);
     return ones;
+}
+
+uint64_t layer_count_ones(const struct layer *layer) {
+    return layer_ones_in(layer->bits, layer_bytes(layer->nbits));
 }
 
 bool layer_tail_is_zero(const struct layer *layer) {

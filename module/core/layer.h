@@ -25,15 +25,16 @@
 
 struct layer {
     uint8_t *bits;
-    uint64_t nbits;    // m
-    uint64_t inverse;  // floor((2^64 - 1) / m): multiplying by it replaces the division by m
-    uint64_t capacity; // the items it was sized for
-    uint64_t items;    // the adds that changed it
-    uint64_t ones;     // its set bits, kept as they change
-    double error_rate; // its part of the filter's promise
-    uint32_t nhashes;  // k
-    uint8_t layout;    // enum layout
-    uint8_t shift;     // hash_shift of the filter's scheme
+    uint64_t nbits;       // m
+    uint64_t inverse;     // floor((2^64 - 1) / m): multiplying by it replaces the division by m
+    uint64_t capacity;    // the items it was sized for
+    uint64_t items;       // the adds that changed it
+    uint64_t ones;        // its set bits, kept as they change
+    double error_rate;    // its part of the filter's promise
+    double bits_per_item; // of an adopted filter: as RedisBloom stores it, to the last bit; else 0
+    uint32_t nhashes;     // k
+    uint8_t layout;       // enum layout
+    uint8_t shift;        // hash_shift of the filter's scheme
 };
 
 /* Items on their way through a layer together, and the positions of their bits. So many that the
@@ -103,6 +104,9 @@ void layer_prefetch(const struct layer *layer, struct hash hash);
 
 /* Sets the item's bits; true, and counted, if at least one of them was not set before. */
 bool layer_add(struct layer *layer, struct hash hash);
+
+/* The set bits of a run of bytes. */
+uint64_t layer_ones_in(const uint8_t *bytes, uint64_t size);
 
 /* The set bits, counted anew (O(size); `ones` is O(1)). */
 uint64_t layer_count_ones(const struct layer *layer);

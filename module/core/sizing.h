@@ -15,8 +15,10 @@
 /* More than any machine has; keeps every sum of sizes inside 64 bits. */
 #define SIZING_MAX_BITS ((uint64_t)1 << 60)
 
-#define SIZING_MAX_HASHES 30        // of the filters we size
-#define SIZING_MOST_HASHES 255      // of those of others, and of the layers they grow
+#define SIZING_MAX_HASHES 30   // of the filters we size
+#define SIZING_MOST_HASHES 255 // of those of others, and of the layers they grow
+#define SIZING_ADOPTED_HASHES                                                                      \
+    1100 // of those adopted: RedisBloom's least rate, 2^-1074, takes 1,074
 #define SIZING_MIN_BITS_PER_KEY 1.0 // the range of BITSPERKEY
 #define SIZING_MAX_BITS_PER_KEY 256.0
 

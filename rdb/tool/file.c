@@ -144,7 +144,7 @@ struct filter *file_load(const char *path, const struct options *options,
                          enum file_format *format) {
     struct bytes bytes = get_bytes(path);
     enum file_format found = options->from == FILE_UNKNOWN ? recognise(&bytes) : options->from;
-    struct formats_options how = {options->capacity, 0, options->scheme};
+    struct formats_options how = {options->capacity, 0, options->scheme, true};
     struct filter *filter = NULL;
     const char *fault = NULL;
     enum status st = found == FILE_DUMP ? decode_dump(&bytes, &filter, &fault)

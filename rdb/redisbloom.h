@@ -1,0 +1,55 @@
+/* RedisBloom's filters: the fields it keeps of one, in the header of its dumps and in RDB files,
+ * and what has to hold for them before anyone uses them. FORMAT.md, section 6, has the layouts.
+ *
+ * Filters that come so are *adopted*: they keep RedisBloom's hash and rules of growth, and are
+ * written again byte for byte as RedisBloom would. */
+
+#ifndef BLOOMPORT_REDISBLOOM_H
+#define BLOOMPORT_REDISBLOOM_H
+
+#include "module/core/filter.h"
+#include "rdb/bytes.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* More than its rules can give: the error rate halves from layer to layer, and is 0 after 1,075. */
+#define REDISBLOOM_MAX_LAYERS 65536
+
+/* The fields of a filter and of a layer, as wide as the widest place that has them. */
+struct redisbloom_fixed {
+    uint64_t items, nlayers, options, growth;
+};
+
+struct redisbloom_layer {
+    uint64_t nbytes, nbits, items, nhashes, capacity, n2;
+    double error_rate, bits_per_item;
+};
+
+struct redisbloom_fixed redisbloom_fixed_of(const struct filter *filter);
+struct redisbloom_layer redisbloom_layer_of(const struct layer *layer);
+
+/* An adopted filter with room for its layers, none of them there yet. NULL: *fault names the field
+ * that is wrong, or is NULL if the allocator said no. */
+struct filter *redisbloom_new_bare(const struct redisbloom_fixed *fixed, const char **fault);
+
+/* Puts another layer's fields behind the last; its bits are still NULL. There must be room. NULL,
+ * or the name of the field that is wrong: then the filter is as before. */
+const char *redisbloom_put_layer(struct filter *filter, const struct redisbloom_layer *from);
+
+/* The last step before the bits: all layers are there. NULL, or the field that is wrong. */
+const char *redisbloom_check_sums(struct filter *filter, uint64_t items);
+
+/* ---- The header of a dump ---- */
+
+size_t redisbloom_header_size(const struct filter *filter);
+
+/* Writes redisbloom_header_size(filter) bytes. */
+void redisbloom_encode_header(const struct filter *filter, uint8_t *out);
+
+/* Reads a header, and not a byte behind it: an adopted filter whose layers' bits are still NULL.
+ * STATUS_CORRUPT: *fault names the field that is wrong. STATUS_NOMEM: the allocator said no. */
+enum status redisbloom_decode_header(struct reader *r, struct filter **out, const char **fault);
+
+#endif
