@@ -51,7 +51,8 @@ int cmd_scandump(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
     return REDISMODULE_OK;
 }
 
-/* The header: creates a filter that waits for its bits. NULL, or the error text. */
+/* The header: creates a filter that waits for its bits; one of RedisBloom's is there at once, empty.
+ * NULL, or the error text. */
 static const char *load_header(struct key *key, const char *data, size_t len) {
     struct filter *filter;
     enum status st =
@@ -62,8 +63,10 @@ static const char *load_header(struct key *key, const char *data, size_t len) {
         filter_free(filter);
         return ERR_BAD_DATA;
     }
-    filter->is_loading = true;
-    filter->loaded = 0;
+    if (!filter->is_adopted) {
+        filter->is_loading = true;
+        filter->loaded = 0;
+    }
     key_set(key, filter);
     return NULL;
 }
@@ -82,7 +85,8 @@ static const char *load_piece(struct key *key, long long iterator, const char *d
     }
 }
 
-/* BF.LOADCHUNK key iterator data. What BF.SCANDUMP gave, in the same order. */
+/* BF.LOADCHUNK key iterator data. What BF.SCANDUMP gave, in the same order; if it was RedisBloom's,
+ * or is of a filter adopted from it, in any order. */
 int cmd_loadchunk(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
     if (argc != 4) return RedisModule_WrongArity(ctx);
     long long iterator;

@@ -62,11 +62,11 @@ def with_footer(body):
     return body + struct.pack("<Q", crc64(body))
 
 
-def module_value(strings, encoding_version=1):
-    """A value of our type up to its footer: the id, then the strings, then the end mark. A piece
-    that is bytes already behind an opcode comes as a bytearray."""
+def module_value(strings, encoding_version=1, type_name="bloomport"):
+    """A value of a module's type up to its footer: the id, then the strings, then the end mark. A
+    piece that is bytes already behind an opcode comes as a bytearray."""
     name = 0
-    for letter in "bloomport":
+    for letter in type_name:
         name = name << 6 | CHARSET.index(letter)
     body = bytes([TYPE_MODULE_2]) + b"\x81" + struct.pack(">Q", name << 10 | encoding_version)
     for item in strings:
