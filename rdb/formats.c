@@ -240,8 +240,7 @@ static enum status decode_single(const struct single *s, const struct formats_op
 
 /* ---- Reading RedisBloom's dump ------------------------------------------------------------ */
 
-/* What a filter of our own cannot have, though RedisBloom can. */
-static const char *obstacle_to_native(const struct filter *filter) {
+const char *formats_obstacle_to_native(const struct filter *filter) {
     if (filter->expansion > FILTER_MAX_EXPANSION) return "expansion";
     for (uint32_t i = 0; i < filter->nlayers; i++) {
         const struct layer *layer = &filter->layers[i];
@@ -254,8 +253,7 @@ static const char *obstacle_to_native(const struct filter *filter) {
     return NULL;
 }
 
-/* From here on it is a filter of our own, with RedisBloom's hash. */
-static void make_native(struct filter *filter) {
+void formats_make_native(struct filter *filter) {
     filter->is_adopted = false;
     filter->growth = 0;
     for (uint32_t i = 0; i < filter->nlayers; i++) filter->layers[i].bits_per_item = 0;
@@ -287,9 +285,9 @@ static enum status decode_redisbloom(struct reader *r, bool adopt, uint64_t max_
     if (st != STATUS_OK) goto fail;
     if (!adopt) {
         st = STATUS_CORRUPT;
-        *fault = obstacle_to_native(filter);
+        *fault = formats_obstacle_to_native(filter);
         if (*fault) goto fail;
-        make_native(filter);
+        formats_make_native(filter);
     }
     *out = filter;
     return STATUS_OK;

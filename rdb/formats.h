@@ -22,6 +22,13 @@ enum format {
 /* Why a filter cannot be written in a format, and what would work; NULL if it can. */
 const char *formats_obstacle(const struct filter *filter, enum format format);
 
+/* Why an adopted filter cannot become one of our own (the field that is out of range); NULL if it
+ * can. */
+const char *formats_obstacle_to_native(const struct filter *filter);
+
+/* Makes it one of our own, with RedisBloom's hash and rules of growth. */
+void formats_make_native(struct filter *filter);
+
 /* The length of such a filter's bytes. */
 uint64_t formats_size(const struct filter *filter, enum format format);
 

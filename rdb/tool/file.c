@@ -6,6 +6,7 @@
 #include "module/core/mem.h"
 #include "rdb/bytes.h"
 #include "rdb/codec.h"
+#include "rdb/redisbloom.h"
 #include "rdb/tool/options.h"
 #include "rdb/tool/output.h"
 #include "rdb/tool/progress.h"
@@ -91,7 +92,18 @@ static void release(struct bytes *bytes) {
 /* ---- Decoding ----------------------------------------------------------------------------- */
 
 /* No other format can begin like a dump: k would be over 255, m over 2^60. Parquet begins with
- * 0x15 and then a byte that is not 0, where a portable k of 21 has one. The rest look alike. */
+ * 0x15 and then a byte that is not 0, where a portable k of 21 has one. RedisBloom's header says
+ * how long the file is. The rest look alike. */
+static bool is_redisbloom(const struct bytes *bytes) {
+    struct reader r = {bytes->at, bytes->len, false};
+    struct filter *filter;
+    const char *fault;
+    if (redisbloom_decode_header(&r, &filter, &fault) != STATUS_OK) return false;
+    bool fits = filter_array_bytes(filter) == r.left;
+    filter_free(filter);
+    return fits;
+}
+
 static enum file_format recognise(const struct bytes *bytes) {
     if (bytes->len >= strlen(MAGIC) && memcmp(bytes->at, MAGIC, strlen(MAGIC)) == 0) {
         return FILE_DUMP;
@@ -99,7 +111,7 @@ static enum file_format recognise(const struct bytes *bytes) {
     if (bytes->len >= 2 && bytes->at[0] == 0x15 && bytes->at[1] != 0) {
         return (enum file_format)FORMAT_PARQUET;
     }
-    return FILE_PORTABLE;
+    return is_redisbloom(bytes) ? (enum file_format)FORMAT_REDISBLOOM : FILE_PORTABLE;
 }
 
 /* The header's length follows from its number of layers; its decoder checks both again. */
@@ -160,13 +172,18 @@ struct filter *file_load(const char *path, const struct options *options,
 /* ---- Writing ------------------------------------------------------------------------------ */
 
 enum file_format file_default_format(const struct filter *filter) {
+    if (filter->is_adopted) return (enum file_format)FORMAT_REDISBLOOM;
     if (!formats_obstacle(filter, FORMAT_PORTABLE)) return FILE_PORTABLE;
     if (!formats_obstacle(filter, FORMAT_PARQUET)) return (enum file_format)FORMAT_PARQUET;
     return FILE_DUMP;
 }
 
 void file_check_format(const struct filter *filter, enum file_format format) {
-    if (format == FILE_DUMP) return;
+    if (format == FILE_DUMP) {
+        const char *field = filter->is_adopted ? formats_obstacle_to_native(filter) : NULL;
+        if (field) tool_die("cannot write dump: RedisBloom's %s are out of its range", field);
+        return;
+    }
     const char *obstacle = formats_obstacle(filter, (enum format)format);
     if (obstacle) {
         tool_die("cannot write %s: %s (the format dump holds any filter)", names[format], obstacle);
@@ -196,9 +213,11 @@ void file_save(const struct filter *filter, enum file_format format, const char 
         codec_encode_portable(&filter->layers[0], header);
         write_in_pieces(filter, header, sizeof(header));
     } else if (format == FILE_DUMP) {
-        size_t len = codec_header_size(filter);
+        struct filter own = *filter;
+        own.is_adopted = false; // a dump is of a filter of our own
+        size_t len = codec_header_size(&own);
         uint8_t *header = tool_alloc(len);
-        codec_encode_header(filter, header);
+        codec_encode_header(&own, header);
         write_in_pieces(filter, header, len);
         mem_free(header);
     } else {

@@ -23,7 +23,8 @@ const char *file_format_name(enum file_format format);
  * it was, if not NULL. Whatever is wrong ends the program. */
 struct filter *file_load(const char *path, const struct options *options, enum file_format *format);
 
-/* The format for a filter when none is asked for: portable, parquet if BLOCKED, else dump. */
+/* The format for a filter when none is asked for: redisbloom if it is RedisBloom's, portable,
+ * parquet if BLOCKED, else dump. */
 enum file_format file_default_format(const struct filter *filter);
 
 /* Ends the program if the filter cannot be written so. */

@@ -31,7 +31,7 @@ static const struct {
     {'n', false, "capacity", "n", "items the filter is sized for (build: as many as come)"},
     {'l', false, "layout", "name", "classic (fewest bits) or blocked (fastest)"},
     {'H', false, "hash", "name", "xxh64 (default) or fnv1a, which portable files do not tell"},
-    {'f', false, "from", "format", "what the file is; dump, parquet, else portable, is found out"},
+    {'f', false, "from", "format", "what the file is, if not dump, parquet, redisbloom or portable"},
     {'F', false, "format", "format",
      "portable (default), sstable, leveldb, parquet, redisbloom, "
      "dump"},

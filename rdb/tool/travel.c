@@ -115,35 +115,55 @@ static struct filter *receive_header(struct server *server, const char *key) {
     enum status st = codec_decode_header(bytes, len, FILTER_NO_LIMIT, &filter);
     if (st == STATUS_NOMEM) tool_die("no memory for a filter of this size");
     if (st != STATUS_OK || next != 1 || filter->is_loading) {
-        tool_die("'%s' on the server is not a dump of bloomport", key);
+        tool_die("'%s' on the server is not a dump of bloomport or RedisBloom", key);
     }
-    filter->is_loading = true;
-    filter->loaded = 0;
+    filter->is_loading = !filter->is_adopted;
+    if (filter->is_loading) filter->loaded = 0;
     return filter;
 }
 
-/* The last piece is taken only if all bits are those of the header. */
-static void take_piece(struct filter *filter, uint64_t next, const uint8_t *bytes, size_t len) {
-    if (len == 0 || next != filter->loaded + 1 + len) tool_die("the filter became shorter");
-    if (codec_put_piece(filter, next - 1, bytes, len) != CODEC_PIECE_STORED) {
-        tool_die("the filter changed while it was pulled: try again, or pull a copy (COPY)");
-    }
+static const char CHANGED[] =
+    "the filter changed while it was pulled: try again, or pull a copy (COPY)";
+
+/* Of our own filters the last piece is taken only if all bits are those of the header. */
+static void take_piece(struct filter *filter, uint64_t at, uint64_t next, const uint8_t *bytes,
+                       size_t len) {
+    if (len == 0 || next != at + 1 + len) tool_die("the filter became shorter");
+    enum codec_piece result = codec_put_piece(filter, next - 1, bytes, len);
+    bool is_known = filter->is_adopted && result == CODEC_PIECE_KNOWN; // zeroes, as they were
+    if (result != CODEC_PIECE_STORED && !is_known) tool_die(CHANGED);
+}
+
+/* RedisBloom's header has counts of items, but none of bits: it must still be the same. */
+static void check_header(struct server *server, const char *key, const struct filter *filter) {
+    size_t expected = codec_header_size(filter), len;
+    uint8_t *header = tool_alloc(expected);
+    codec_encode_header(filter, header);
+    uint64_t next;
+    const uint8_t *bytes;
+    const char *error = server_scan(server, key, 0, &next, &bytes, &len);
+    if (error) tool_die("server: %s", error);
+    if (len != expected || memcmp(bytes, header, len) != 0) tool_die(CHANGED);
+    mem_free(header);
 }
 
 static struct filter *receive_filter(struct server *server, const char *key) {
     struct filter *filter = receive_header(server, key);
     struct progress progress;
-    progress_begin(&progress, "pulling", filter_array_bytes(filter));
-    while (filter->is_loading) {
+    uint64_t total = filter_array_bytes(filter);
+    progress_begin(&progress, "pulling", total);
+    for (uint64_t at = 0; at < total;) {
         uint64_t next;
         const uint8_t *bytes;
         size_t len;
-        const char *error = server_scan(server, key, filter->loaded + 1, &next, &bytes, &len);
+        const char *error = server_scan(server, key, at + 1, &next, &bytes, &len);
         if (error) tool_die("server: %s", error);
-        take_piece(filter, next, bytes, len);
-        progress_show(&progress, filter->loaded);
+        take_piece(filter, at, next, bytes, len);
+        at += len;
+        progress_show(&progress, at);
     }
     progress_end(&progress);
+    if (filter->is_adopted) check_header(server, key, filter);
     return filter;
 }
 

@@ -18,7 +18,9 @@ import pytest
 REPO = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(REPO / "tests" / "server"))
 
-from redis_server import Server  # noqa: E402  (found by the line above)
+from formats_model import RedisBloom  # noqa: E402  (found by the line above)
+from redis_server import Server  # noqa: E402
+from redisbloom import FIXTURES, PROBES  # noqa: E402
 
 TOOL = os.environ.get("BLOOMPORT_TOOL", str(REPO / "build" / "bloomport"))
 WORDS = [b"item:%d" % i for i in range(5000)]
@@ -441,3 +443,63 @@ def test_random_filters_agree_with_a_set(tmp_path):
                              10 ** -rng.uniform(0.5, 5), stdin=lines(items, b"\0")))
         found = run("check", "-0", path, stdin=lines(items, b"\0"), status=0 if items else 1)
         assert found == lines(items, b"\0")
+
+
+# RedisBloom's filters
+
+
+@pytest.mark.parametrize("key", FIXTURES)
+def test_redisblooms_file_is_recognised_and_answers_as_redisbloom_did(tmp_path, key):
+    fixture, path = FIXTURES[key], tmp_path / "f"
+    path.write_bytes(fixture.data)
+    seen = info(path)
+    assert (seen["format"], seen["hash"]) == ("redisbloom", "murmur")
+    assert (seen["items"], seen["capacity"]) == (fixture.card, fixture.info["Capacity"])
+    found = run("check", path, stdin=lines(PROBES), status=0 if "1" in fixture.answers else 1)
+    assert found == lines(probe for probe, answer in zip(PROBES, fixture.answers) if answer == "1")
+    again = tmp_path / "again"
+    run("convert", path, "--to", "redisbloom", "-o", again)
+    assert again.read_bytes() == fixture.data
+
+
+@pytest.mark.parametrize("key", FIXTURES)
+def test_redisblooms_filters_are_pulled_and_pushed_byte_for_byte(tmp_path, server, r, key):
+    fixture, path = FIXTURES[key], tmp_path / "f"
+    r.restore(key, 0, fixture.payload)
+    before = r.dump(key)
+    run("pull", "--key", key, "-s", server.socket, "-o", path)
+    assert path.read_bytes() == fixture.data
+    run("push", path, "--key", "copy", "-s", server.socket)
+    assert r.type("copy") == b"MBbloom--" and r.dump("copy") == before
+    run("push", path, "--key", "copy", "-s", server.socket, "--replace")
+    assert r.dump("copy") == before
+
+
+def test_redisblooms_filter_becomes_a_native_one_through_a_dump(tmp_path, server, r):
+    fixture = FIXTURES["grown"]
+    path, native = tmp_path / "f", tmp_path / "native"
+    path.write_bytes(fixture.data)
+    run("convert", path, "--to", "dump", "-o", native)
+    run("push", native, "--key", "k", "-s", server.socket)
+    assert r.type("k") == b"bloomport"
+    answers = r.execute_command("BF.MEXISTS", "k", *PROBES)
+    assert "".join(map(str, answers)) == fixture.answers
+
+
+def test_what_a_filter_of_our_own_cannot_have_is_not_converted(tmp_path):
+    path = tmp_path / "f"
+    path.write_bytes(RedisBloom(0.01, 10, 40000).data)
+    assert "expansion" in run("convert", path, "--to", "dump", "-o", tmp_path / "d", status=2)
+
+
+def test_filters_of_redisbloom_are_merged(tmp_path):
+    parts = []
+    for part in range(2):
+        model = RedisBloom(0.01, 1000)
+        for item in WORDS[part * 100 : part * 100 + 200]:
+            model.add(item)
+        parts.append(tmp_path / str(part))
+        parts[-1].write_bytes(model.data)
+    run("merge", *parts, "-o", tmp_path / "sum")
+    assert info(tmp_path / "sum")["format"] == "redisbloom"
+    assert run("check", tmp_path / "sum", stdin=lines(WORDS[:300])) == lines(WORDS[:300])
