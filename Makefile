@@ -82,7 +82,7 @@ RUN_TESTS = $(TEST_ENV) BLOOMPORT_SO='$(abspath $(SO))' BLOOMPORT_TOOL='$(abspat
             BLOOMPORT_FAULTS_SO='$(abspath $(FAULTS_SO))' REDIS_SERVER='$(REDIS_SERVER)' \
             $(PYTHON) tests/tools/run_tests.py --out $(OBJ)
 
-.PHONY: all run deps deps-run test test-unit test-server test-tool test-recipes page test-page test-large test-interop asan study bench bench-plot bench-core \
+.PHONY: all run deps deps-run test test-unit test-server test-tool test-recipes page test-page test-large test-damaged test-interop asan study bench bench-plot bench-core \
         check-layers format clean help
 .DELETE_ON_ERROR:
 .SECONDARY:
@@ -130,6 +130,9 @@ test-recipes: $(SO) | deps ## the recipes of the README, run as they stand
 test-large: $(SO) $(LARGE) | deps ## slow tests and those that need gigabytes: T=large_rate for one
 	@set -e; for program in $(if $(T),$(filter %/$(T),$(LARGE)),$(LARGE)); do $$program; done
 	@$(if $(filter %/$(T),$(LARGE)),:,$(RUN_TESTS) --server tests/large$(if $(T),/$(T).py))
+
+test-damaged: ## every damaged variant of RedisBloom's recorded dumps, under the sanitizers
+	@$(MAKE) --no-print-directory FLAVOUR=asan CC=gcc test-large T=test_damaged_dumps
 
 test-interop: $(SO) | deps ## other languages read and write our filters: T=go for one; skips what is missing
 	@$(TEST_ENV) BLOOMPORT_SO='$(abspath $(SO))' REDIS_SERVER='$(REDIS_SERVER)' \

@@ -216,13 +216,15 @@ static inline bool same_layer(const struct layer *a, const struct layer *b) {
     return a->nbits == b->nbits && a->capacity == b->capacity && a->items == b->items &&
            a->ones == b->ones && a->nhashes == b->nhashes &&
            memcmp(&a->error_rate, &b->error_rate, sizeof a->error_rate) == 0 &&
+           memcmp(&a->bits_per_item, &b->bits_per_item, sizeof a->bits_per_item) == 0 &&
            memcmp(a->bits, b->bits, layer_bytes(a->nbits)) == 0;
 }
 
 /* True if no one can tell the two apart: every field and every bit, but no pointer. */
 UNUSED static bool same_filter(const struct filter *a, const struct filter *b) {
     if (a->nlayers != b->nlayers || a->expansion != b->expansion || a->layout != b->layout ||
-        a->scheme != b->scheme || a->is_loading != b->is_loading || a->loaded != b->loaded ||
+        a->scheme != b->scheme || a->is_adopted != b->is_adopted || a->growth != b->growth ||
+        a->is_loading != b->is_loading || a->loaded != b->loaded ||
         memcmp(&a->error_rate, &b->error_rate, sizeof a->error_rate) != 0 ||
         memcmp(&a->bits_per_key, &b->bits_per_key, sizeof a->bits_per_key) != 0) {
         return false;

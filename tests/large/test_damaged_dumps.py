@@ -1,0 +1,172 @@
+"""Every damaged variant of what RedisBloom recorded (golden/redisbloom), by all three ways in: it is
+refused, or it is a filter that answers every command. `make test-damaged` runs this under the
+sanitizers, which see what a crash or a leak would hide. Prints how many variants were tried.
+
+    payloads   every byte changed, every truncation, the checksum repaired, to RESTORE
+    chunks     every other value of every byte of every header, every truncation; every truncation
+               of every piece, to BF.LOADCHUNK
+    files      a server is started on dump.rdb with a byte changed or cut off, without checksum
+"""
+
+import random
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "server"))
+
+from redis_server import Server, ServerDied  # noqa: E402  (the path must come first)
+from redisbloom import DUMP_FILE, FIXTURES, Spoiler, rdb_value  # noqa: E402
+from resp import OK, ONE, simple  # noqa: E402
+
+ID_BYTES = 10  # of a payload: the type and the module's id
+FILES = 80
+IN_FLIGHT = 50
+
+USES = [
+    ("BF.MEXISTS", "k", "a", "b", "fixture:0"),
+    ("BF.MADD", "k", *("new%d" % i for i in range(5))),
+    ("BF.INFO", "k"),
+    ("BF.CARD", "k"),
+    ("BF.DEBUG", "k"),
+    ("BF.SCANDUMP", "k", 0),
+    ("BF.SCANDUMP", "k", 1),
+    ("DEL", "k"),
+]
+
+
+@pytest.fixture(scope="module")
+def server():
+    server = Server(config={"rdbcompression": "yes"})
+    try:
+        yield server.start()
+    finally:
+        server.close()
+
+
+def try_all(server, what, commands):
+    """Each command, and on what it made all of USES. A server that hangs is a timeout of the socket."""
+    connection, counts, some = server.connection(), {"refused": 0, "taken": 0}, []
+
+    def flush():
+        replies = connection.pipeline(word for command in some for word in [command, *USES])
+        for reply, deleted in zip(replies[:: len(USES) + 1], replies[len(USES) :: len(USES) + 1]):
+            assert (reply == OK) == (deleted == ONE)
+            counts["taken" if reply == OK else "refused"] += 1
+        some.clear()
+
+    for command in commands:
+        some.append(command)
+        if len(some) == IN_FLIGHT:
+            flush()
+    flush()
+    server.check_alive()
+    assert connection.call("PING") == simple("PONG")
+    assert connection.call("DBSIZE").plain == 0
+    connection.close()
+    print("\n%s: %d refused, %d taken" % (what, counts["refused"], counts["taken"]))
+    return counts
+
+
+def restores(variants):
+    return (("RESTORE", "k", 0, spoiled) for _, spoiled in variants)
+
+
+@pytest.mark.parametrize("key", FIXTURES)
+@pytest.mark.parametrize("mask", [0x01, 0x10, 0x80, 0xFF])
+def test_every_changed_byte_of_a_payload(server, key, mask):
+    spoiler = Spoiler(FIXTURES[key].payload)
+    counts = try_all(server, "%s, payload ^ %#x" % (key, mask), restores(spoiler.flips(mask, ID_BYTES)))
+    assert counts["refused"] and (counts["taken"] or key == "empty")
+
+
+@pytest.mark.parametrize("key", FIXTURES)
+def test_every_truncation_of_a_payload(server, key):
+    spoiler = Spoiler(FIXTURES[key].payload)
+    counts = try_all(server, "%s, payload cut" % key, restores(spoiler.truncations(ID_BYTES)))
+    assert counts["taken"] == 0
+
+
+@pytest.mark.parametrize("key", FIXTURES)
+def test_every_other_byte_in_a_header(server, key):
+    header = FIXTURES[key].chunks[0][1]
+
+    def variants():
+        for at in range(len(header)):
+            for value in range(256):
+                if value != header[at]:
+                    yield "BF.LOADCHUNK", "k", 1, header[:at] + bytes([value]) + header[at + 1 :]
+        for size in range(len(header)):
+            yield "BF.LOADCHUNK", "k", 1, header[:size]
+
+    assert try_all(server, "%s, header" % key, variants())["refused"] > len(header) * 100
+
+
+@pytest.mark.parametrize("key", FIXTURES)
+def test_every_truncation_of_a_piece(server, key):
+    """It lands where its end says, or it is refused; the next piece puts things right."""
+    fixture = FIXTURES[key]
+    connection = server.connection()
+    assert connection.call("BF.LOADCHUNK", "k", *fixture.chunks[0]) == OK
+    for iterator, data in fixture.chunks[1:]:
+        for start in range(0, len(data), 100):
+            batch = [("BF.LOADCHUNK", "k", iterator, data[:size]) for size in range(start, start + 100)]
+            connection.pipeline(batch)
+    assert all(not reply.is_error for reply in connection.pipeline(USES[:-1]))
+    assert connection.call("DEL", "k") == ONE
+    assert connection.call("BF.LOADCHUNK", "k", *fixture.chunks[0]) == OK
+    for iterator, data in fixture.chunks[1:]:
+        assert connection.call("BF.LOADCHUNK", "k", iterator, data) == OK
+    assert connection.call("DUMP", "k").plain == fixture.payload
+    assert connection.call("DEL", "k") == ONE
+    connection.close()
+
+
+def test_what_was_refused_took_no_memory(server):
+    """Two rounds over the smallest fixture's payload: the second must not need more than the first."""
+    connection = server.connection()
+    spoiler = Spoiler(FIXTURES["auto"].payload)
+
+    def used_after_a_round():
+        for _, spoiled in [*spoiler.truncations(ID_BYTES), *spoiler.flips(0xFF, ID_BYTES)]:
+            connection.pipeline([("RESTORE", "k", 0, spoiled), ("DEL", "k")])
+        text = connection.call("INFO", "memory").plain.decode()
+        return int(text.split("used_memory:")[1].split()[0])
+
+    used_after_a_round()
+    before = used_after_a_round()
+    assert used_after_a_round() < before + 50_000  # 350 filters of 300 bytes would be 105,000
+    connection.close()
+
+
+def damaged_files():
+    source = random.Random(20)
+    whole = DUMP_FILE.read_bytes()[:-8] + bytes(8)  # a checksum of 0 is not looked at
+    starts = [whole.index(rdb_value(f.data)[1:20]) for f in FIXTURES.values()]
+    for number in range(FILES):
+        start = source.choice(starts) + 9
+        if number % 4 == 0:
+            yield whole[: source.randrange(start, len(whole) - 9)]
+        else:
+            at = start + source.randrange(60)  # mostly fields, few bits
+            yield whole[:at] + bytes([source.randrange(256)]) + whole[at + 1 :]
+
+
+def test_a_start_on_a_damaged_file_serves_it_or_ends_with_status_1():
+    counts = {"served": 0, "ended": 0}
+    for data in damaged_files():
+        server = Server(config={"rdbcompression": "yes"})
+        try:
+            Path(server.directory, "dump.rdb").write_bytes(data)
+            server.start()
+            for key in FIXTURES:
+                server.call("BF.MADD", key, "a", "b", "c")
+            counts["served"] += 1
+        except ServerDied as death:
+            assert "ended at start, code 1\n" in str(death), str(death)
+            counts["ended"] += 1
+        finally:
+            server.close()
+    print("\nfiles: %(served)d served, %(ended)d ended with status 1" % counts)
+    assert counts["ended"] > FILES // 4
