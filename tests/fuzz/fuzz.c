@@ -189,7 +189,8 @@ static void export_and_import(const struct filter *filter, enum format format) {
     uint8_t *bytes = malloc(size);
     CLAIM(bytes);
     formats_encode(filter, format, bytes);
-    struct formats_options options = {filter_capacity(filter), filter->expansion, filter->scheme};
+    struct formats_options options = {filter_capacity(filter), filter->expansion, filter->scheme,
+                                      false};
     struct filter *back = NULL;
     const char *fault = NULL;
     enum status st = formats_decode(format, bytes, size, &options, FILTER_NO_LIMIT, &back, &fault);

@@ -196,15 +196,18 @@ static void sizes_are_those_of_redisbloom(void **state) {
     }
 }
 
-/* A layer may have at most 255 hashes: a filter that grew beyond could be saved but never loaded.
+/* A layer of our own may have at most 255 hashes: a filter that grew beyond could be saved but
+ * never loaded.
  */
 static void a_murmur_filter_does_not_grow_layers_that_no_reader_takes(void **state) {
     (void)state;
     struct sizing size = {1, 2};
     assert_true(sizing_as_redisbloom(1, 1e-76, &size)); // 2^-252.5
     assert_int_equal(size.nhashes, 253);
-    assert_false(sizing_as_redisbloom(1, 1e-77, &size)); // 2^-255.8
-    assert_int_equal(size.nhashes, 253);
+    assert_true(sizing_as_redisbloom(1, 1e-77, &size)); // 2^-255.8: for adopted ones only
+    assert_int_equal(size.nhashes, 256);
+    assert_true(sizing_as_redisbloom(1, 0x1p-1074, &size)); // the least there is
+    assert_false(sizing_as_redisbloom(1, 0, &size));
     struct filter_params params = {
         .capacity = 1, .error_rate = 0.5, .expansion = 1, .scheme = SCHEME_MURMUR};
     struct filter *filter = NULL;

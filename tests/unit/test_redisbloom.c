@@ -105,7 +105,7 @@ static void every_changed_byte_of_a_header_is_refused_or_a_usable_filter(void **
             header[at] = (uint8_t)value;
             struct filter *out = NULL;
             if (decode(header, len, 1 << 20, &out) == STATUS_OK) {
-                assert_true(out->layers[0].nhashes <= REDISBLOOM_MAX_HASHES);
+                assert_true(out->layers[0].nhashes <= SIZING_ADOPTED_HASHES);
                 bool added;
                 try_add(out, 1, 1 << 20, &added);
                 filter_free(out);
