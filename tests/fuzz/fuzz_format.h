@@ -1,7 +1,8 @@
 /* The importers of rdb/formats.h: one target each, all the same but for the format.
  *
  *   capacity u8 (a power of two, less 1; 0: not given), expansion u8, steering u8 (1: FNV1A,
- *   high half: the allocation that fails), parts u8 (of fuzz_mill), then the bytes to be imported
+ *   2: a filter of RedisBloom stays one; high half: the allocation that fails), parts u8 (of
+ * fuzz_mill), then the bytes to be imported
  */
 
 #ifndef BLOOMPORT_FUZZ_FORMAT_H
@@ -20,6 +21,7 @@ static inline int fuzz_format(enum format format, const uint8_t *data, size_t si
         .capacity = power ? ((uint64_t)1 << power % 64) - 1 : 0,
         .expansion = expansion,
         .scheme = steering & 1 ? SCHEME_FNV1A : SCHEME_XXH64,
+        .adopt = (steering & 2) != 0,
     };
     // A copy of exactly its length, so that the sanitizer sees its end.
     uint8_t *copy = malloc(r.left ? r.left : 1);
