@@ -6,6 +6,7 @@
 #include "rdb/bytes.h"
 #include "rdb/redisbloom.h"
 
+#include <math.h>
 #include <string.h>
 
 #define MAGIC "BLOOMPRT"
@@ -73,8 +74,10 @@ static bool envelope_is_sound(const uint8_t *bytes, size_t len) {
     return take_u64(&tail) == hash_checksum(bytes, len - CHECKSUM_BYTES);
 }
 
-/* The promise is an error rate or bits per key, never both. NaN fails every comparison. */
+/* The promise is an error rate or bits per key, never both. NaN fails every comparison, and what is
+ * not given is 0, not -0, so that nobody can tell filters apart that are the same. */
 static bool promise_is_sound(const struct filter *f) {
+    if (signbit(f->error_rate) || signbit(f->bits_per_key)) return false;
     if (f->bits_per_key != 0) {
         return f->error_rate == 0 && f->bits_per_key >= SIZING_MIN_BITS_PER_KEY &&
                f->bits_per_key <= SIZING_MAX_BITS_PER_KEY;

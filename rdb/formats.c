@@ -232,10 +232,11 @@ static enum status decode_single(const struct single *s, const struct formats_op
     filter->is_estimated = true;
     filter->loaded = layer_bytes(s->nbits);
     memcpy(layer->bits, s->bits, (size_t)layer_bytes(s->nbits));
+    *fault = "bits beyond m";
+    if (!layer_tail_is_zero(layer)) return STATUS_CORRUPT;
     layer->ones = layer_count_ones(layer);
     layer->items = layer_estimate_items(layer);
-    *fault = "bits beyond m";
-    return layer_tail_is_zero(layer) ? STATUS_OK : STATUS_CORRUPT;
+    return STATUS_OK;
 }
 
 /* ---- Reading RedisBloom's dump ------------------------------------------------------------ */

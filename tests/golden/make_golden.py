@@ -158,6 +158,7 @@ def rejected():
         "error-rate-negative": ("error rate below 0", strings(error_rate=-0.01)),
         "error-rate-nan": ("error rate not a number", strings(error_rate=NAN)),
         "error-rate-infinite": ("error rate infinite", strings(error_rate=math.inf)),
+        "bits-per-key-minus-zero": ("bits per key -0", strings(bits_per_key=-0.0)),
         "both-promises": ("error rate and bits per key", strings(bits_per_key=10.0)),
         "bits-per-key-half": ("bits per key 0.5", strings(error_rate=0.0, bits_per_key=0.5)),
         "bits-per-key-257": ("bits per key 257", strings(error_rate=0.0, bits_per_key=257.0)),

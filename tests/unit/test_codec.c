@@ -452,6 +452,13 @@ static void doubles_out_of_range_are_refused(void **state) {
         set(&header, AT_BITS_PER_KEY, 8, bits_of(BITS[i]));
         assert_status(&header, STATUS_CORRUPT, "bits per key");
     }
+    // What is not given is 0 and not -0, or two headers would mean the same filter.
+    struct field minus_zero = {"bits per key", AT_BITS_PER_KEY, 8, bits_of(-0.0)};
+    assert_each_refused(&minus_zero, 1);
+    struct header header = two_layer_header();
+    set(&header, AT_BITS_PER_KEY, 8, bits_of(10));
+    set(&header, AT_ERROR_RATE, 8, bits_of(-0.0));
+    assert_status(&header, STATUS_CORRUPT, "error rate -0");
 }
 
 static void two_promises_at_once_are_refused_and_so_is_none(void **state) {

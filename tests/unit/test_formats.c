@@ -224,6 +224,18 @@ static void a_murmur_filter_does_not_grow_layers_that_no_reader_takes(void **sta
     filter_free(filter);
 }
 
+/* More ones than bits have no logarithm; UBSan looked at what came of it. */
+static void bits_beyond_m_are_refused_before_they_are_counted(void **state) {
+    (void)state;
+    static const uint8_t BYTES[] = {21, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0xa1};
+    struct formats_options options = {0};
+    struct filter *filter = NULL;
+    assert_int_equal(
+        decode(FORMAT_PORTABLE, BYTES, sizeof(BYTES), &options, FILTER_NO_LIMIT, &filter),
+        STATUS_CORRUPT);
+    assert_null(filter);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         spied(every_format_comes_back_as_it_went),
@@ -232,6 +244,7 @@ int main(void) {
         spied(murmur_gives_the_public_vector_of_redisbloom),
         spied(leveldb_gives_its_vector),
         spied(sizes_are_those_of_redisbloom),
+        spied(bits_beyond_m_are_refused_before_they_are_counted),
         spied(a_murmur_filter_does_not_grow_layers_that_no_reader_takes),
     };
     return cmocka_run_group_tests(tests, print_seed, NULL);
