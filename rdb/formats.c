@@ -236,6 +236,7 @@ static enum status decode_single(const struct single *s, const struct formats_op
     if (!layer_tail_is_zero(layer)) return STATUS_CORRUPT;
     layer->ones = layer_count_ones(layer);
     layer->items = layer_estimate_items(layer);
+    layer_advise_pages(layer);
     return STATUS_OK;
 }
 

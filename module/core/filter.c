@@ -115,6 +115,7 @@ enum status filter_alloc_bits(struct filter *filter) {
         struct layer *layer = &filter->layers[i];
         layer->bits = mem_alloc_zeroed((size_t)layer_bytes(layer->nbits));
         if (!layer->bits) return STATUS_NOMEM;
+        layer_advise_pages(layer);
     }
     return STATUS_OK;
 }

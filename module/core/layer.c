@@ -34,13 +34,31 @@ enum status layer_copy(struct layer *to, const struct layer *from) {
     size_t size = (size_t)layer_bytes(from->nbits);
     uint8_t *bits = mem_alloc(size);
     if (!bits) return STATUS_NOMEM;
-    memcpy(bits, from->bits, size);
     *to = *from;
     to->bits = bits;
+    layer_advise_pages(to);
+    memcpy(bits, from->bits, size);
     return STATUS_OK;
 }
 
+/* From here on there are lookups enough that miss the TLB: it reaches over 8 MiB on current CPUs.
+ */
+#define HUGE_BYTES ((uint64_t)32 * 1024 * 1024)
+
+/* With one bit in 256 set, a page of 4 KiB has 128: none is left that nothing was written to. */
+static uint64_t dense_ones(const struct layer *layer) {
+    return layer->nbits / 256;
+}
+
+void layer_advise_pages(struct layer *layer) {
+    uint64_t size = layer_bytes(layer->nbits);
+    bool is_dense = size >= HUGE_BYTES && layer->ones >= dense_ones(layer);
+    if (is_dense) mem_use_huge_pages(layer->bits, (size_t)size);
+}
+
 void layer_clear(struct layer *layer) {
+    uint64_t size = layer_bytes(layer->nbits);
+    if (layer->bits && size >= HUGE_BYTES) mem_use_small_pages(layer->bits, (size_t)size);
     mem_free(layer->bits);
     layer->bits = NULL;
 }
@@ -123,8 +141,10 @@ static uint64_t set_walked(struct layer *layer, struct hash hash) {
 }
 
 static bool count_fresh(struct layer *layer, uint64_t fresh) {
+    bool was_sparse = layer->ones < dense_ones(layer);
     layer->ones += fresh;
     layer->items += fresh != 0;
+    if (was_sparse && layer->ones >= dense_ones(layer)) layer_advise_pages(layer);
     return fresh != 0;
 }
 

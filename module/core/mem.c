@@ -5,16 +5,27 @@
  * from the plain allocator, and its whole pages are handed back to the kernel, which gives them
  * anew, zeroed, at the first touch (madvise(2), MADV_DONTNEED on private anonymous memory, which is
  * what every malloc of Linux hands out). Where the kernel refuses (locked or huge pages, other
- * systems) plain memset does the work. */
+ * systems) plain memset does the work.
+ *
+ * Huge pages. A random access to memory beyond the reach of the TLB waits for page tables as well:
+ * on a virtual machine a random line of 238 MiB took 195 ns with pages of 4 KiB and 150 ns with
+ * those of 2 MiB. Servers advise against huge pages because of two things:
+ * memory that is touched here and there becomes resident two megabytes at a time, so only blocks
+ * that are in use all over are meant; and a process that has forked to save copied two megabytes
+ * for each byte it changed, which Linux no longer does since 5.8. Where the administrator has said
+ * "never", or the server has switched them off for itself, the advice is without effect. */
 
 #define _GNU_SOURCE // madvise
 #include "module/core/mem.h"
 
+#include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #ifdef __linux__
 #include <sys/mman.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 #endif
 
@@ -46,7 +57,38 @@ static size_t page_size(void) {
     long size = sysconf(_SC_PAGESIZE);
     return size > 0 ? (size_t)size : 4096;
 }
+
+/* Whether a write to a huge page that is shared with a child copies a small page only. */
+static bool kernel_copies_little(void) {
+    struct utsname name;
+    int major = 0, minor = 0;
+    if (uname(&name) != 0 || sscanf(name.release, "%d.%d", &major, &minor) != 2) return false;
+    return major > 5 || (major == 5 && minor >= 8);
+}
+
+/* The whole pages of a block. */
+static void advise(unsigned char *block, size_t size, int advice) {
+    size_t page = page_size();
+    size_t head = (page - (uintptr_t)block % page) % page;
+    if (size > head) madvise(block + head, (size - head) / page * page, advice);
+}
+
+void mem_use_huge_pages(void *block, size_t size) {
+    if (kernel_copies_little()) advise(block, size, MADV_HUGEPAGE);
+}
+
+void mem_use_small_pages(void *block, size_t size) {
+    advise(block, size, MADV_NOHUGEPAGE);
+}
 #else
+void mem_use_huge_pages(void *block, size_t size) {
+    (void)block, (void)size;
+}
+
+void mem_use_small_pages(void *block, size_t size) {
+    (void)block, (void)size;
+}
+
 static int zero_pages(unsigned char *from, unsigned char *to) {
     (void)from, (void)to;
     return 0;

@@ -25,4 +25,10 @@ void *mem_alloc_zeroed(size_t size);
 
 void mem_free(void *ptr);
 
+/* For a block of which every page is in use and read at random, from some tens of megabytes on: the
+ * kernel may back it with huge pages, so that a lookup does not wait for page tables too. And back
+ * again, before the block is freed. Advice: nothing happens where huge pages are not to be had. */
+void mem_use_huge_pages(void *block, size_t size);
+void mem_use_small_pages(void *block, size_t size);
+
 #endif

@@ -231,6 +231,8 @@ static void fill(struct state *s) {
     uint64_t bytes = layer_bytes(layer->nbits);
     s->present = layer->capacity;
     if (layer->capacity > FILLED_REALLY) {
+        layer->ones = layer->nbits / 2;
+        layer_advise_pages(layer);                    // as one that is loaded
         for (uint64_t i = 0; i + 8 < bytes; i += 8) { // not the last byte: its end must be zero
             uint64_t word = next_random(s);
             memcpy(layer->bits + i, &word, 8);

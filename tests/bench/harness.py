@@ -73,6 +73,11 @@ class BenchServer(Server):
         lines = self.do("INFO", section).decode().splitlines()
         return dict(line.split(":", 1) for line in lines if ":" in line)
 
+    def huge_bytes(self):
+        """What of its memory is in huge pages."""
+        line = first_line("/proc/%d/smaps_rollup" % self.pid, "AnonHugePages")
+        return int(line.split()[1]) * 1024 if line else 0
+
     def cpu_seconds(self):
         """What the main thread has used so far, user and system."""
         info = self.info("cpu")

@@ -2,10 +2,13 @@
 
 One filter per variant, of `n` items at 10 bits each, in this order:
 
-    fill to 75 %      through the server, by BF.MADD
+    fill to 75 %      through the server, by BF.MADD; save and load
     rounds of adds    fresh items, in the room that is left: every add sets its bits
-    fill to 100 %
+    fill to 100 %     save and load
     rounds on the full filter: lookups of present, absent and mixed items, adds of present items
+
+Saved and loaded, because a large filter is then in huge pages where the machine has them, as after
+any restart; while a server runs, the kernel takes minutes to get there.
 
 A round measures every row once: all variants and the floor one after another, in a random order
 (fixed seed), so that whatever happens to the machine meanwhile happens to all alike. A ratio is
@@ -163,6 +166,15 @@ def fill(rows, variants, goal):
         rows.note("fill", variant.name, run)
 
 
+def reload(variants):
+    """All filters saved and loaded again, as by a restart."""
+    for server in {id(v.server): v.server for v in variants}.values():
+        server.control.socket.settimeout(3600)
+        server.do("SAVE")
+        server.do("DEBUG", "RELOAD", "NOSAVE")
+        say("saved and loaded; %d MiB are in huge pages" % (server.huge_bytes() >> 20))
+
+
 # Nanoseconds an item may be expected to cost, to make the runs about equally long. Items are
 # counted, not timed: a run is the same whatever else the machine does.
 EXPECTED_NS = {1: 700, 10: 250, 100: 150, 1000: 120}
@@ -217,9 +229,11 @@ def measure(variants, n, rounds, seconds):
     for variant in variants:
         variant.reserve(n)
     fill(rows, variants, int(n * FIRST_FILL) // FILL_BATCH * FILL_BATCH)
+    reload(variants)
     per_run = fresh_per_run(n - variants[0].added - FILL_BATCH, rounds, seconds)
     rows.in_rounds(rounds, add_tasks(variants, per_run, seconds), seed=1)
     fill(rows, variants, n)
+    reload(variants)
     rows.in_rounds(rounds, ask_tasks(variants, ASKED, seconds), seed=2)
     return rows
 
@@ -238,6 +252,7 @@ def fill_size(variants, size):
     for variant in variants:
         variant.reserve(n)
     fill(Rows(), variants, n)
+    reload(variants)
     return variants
 
 

@@ -1,4 +1,7 @@
-"""What a filter takes, and how it is given back: UNLINK, FLUSHALL ASYNC, MEMORY USAGE, defrag."""
+"""What a filter takes, and how it is given back: UNLINK, FLUSHALL ASYNC, MEMORY USAGE, huge pages,
+defrag."""
+
+from pathlib import Path
 
 import pytest
 
@@ -94,6 +97,56 @@ def test_used_memory_grows_by_what_memory_usage_says(fresh):
     grown, usage = used(fresh) - before, fresh("MEMORY", "USAGE", "k").plain
     assert abs(grown - usage) < 1_000_000
     assert usage >= 50_000_000
+
+
+# Huge pages
+
+
+@pytest.fixture
+def advised():
+    """Huge pages for those who ask for them: then the answer is ours alone."""
+    setting = Path("/sys/kernel/mm/transparent_hugepage/enabled")
+    if not setting.exists() or "[madvise]" not in setting.read_text():
+        reason = "transparent_hugepage/enabled is not madvise on this machine"
+        print(reason)
+        pytest.skip(reason)
+
+
+def memory_of(pid, field):
+    """Bytes, from the kernel's sum over the process."""
+    lines = Path("/proc/%d/smaps_rollup" % pid).read_text().splitlines()
+    return next(int(line.split()[1]) * 1024 for line in lines if line.startswith(field + ":"))
+
+
+def test_large_filter_with_bits_everywhere_is_in_huge_pages_and_gives_them_back(new_server, advised):
+    server = new_server()
+    load_random(server.call, "k", 64 << 20)
+    assert memory_of(server.pid, "AnonHugePages") >= 48 << 20
+    assert server.call("DEL", "k") == ONE
+    assert memory_of(server.pid, "AnonHugePages") <= 16 << 20
+
+
+def test_large_filter_with_few_items_takes_small_pages_for_what_they_touch(new_server, advised):
+    server = new_server()
+    server.call("BF.RESERVE", "k", "BITSPERKEY", "8", str(64 << 20), "NONSCALING").plain
+    before = server.rss()
+    server.call("BF.MADD", "k", *range(100)).plain
+    assert memory_of(server.pid, "AnonHugePages") == 0
+    assert server.rss() - before < 8 << 20  # 600 pages of 4 KiB are 2.4 MiB, of 2 MiB all 64
+
+
+def test_adding_while_a_child_saves_copies_small_pages(new_server, advised):
+    server = new_server(config={"rdb-key-save-delay": "200000"})
+    load_random(server.call, "k", 64 << 20)
+    for i in range(50):  # the child takes 10 seconds over these, unless it is ended
+        server.call("SET", "other%d" % i, "x").plain
+    server.call("BGSAVE").plain
+    before = memory_of(server.pid, "Private_Dirty")
+    server.call("BF.MADD", "k", *range(100)).plain
+    copied = memory_of(server.pid, "Private_Dirty") - before
+    assert 400_000 < copied < 16 << 20  # 700 pages of 4 KiB are 2.8 MB, of 2 MiB all 64
+    assert server_info(server.call, "persistence")["rdb_bgsave_in_progress"] == "1"
+    server.call("CONFIG", "SET", "rdb-key-save-delay", "0").plain
 
 
 def test_active_defrag_moves_filters_without_harm(new_server):
