@@ -69,7 +69,7 @@ UNIT      = $(patsubst %.c,$(OBJ)/%,$(wildcard tests/unit/test_*.c))
 STUDY     = $(patsubst %.c,$(OBJ)/%,$(wildcard tests/bench/study_*.c))
 FUZZ      = $(patsubst %.c,$(OBJ)/%,$(wildcard tests/fuzz/fuzz_*.c))
 LARGE     = $(patsubst %.c,$(OBJ)/%,$(wildcard tests/large/*.c))
-BENCH     = $(addprefix $(OBJ)/tests/bench/,bench_core load read_items)
+BENCH     = $(addprefix $(OBJ)/tests/bench/,bench_core bench_merge load read_items)
 FLOOR_OBJ = $(OBJ)/tests/bench/floor.o
 FAULTS_OBJ = $(OBJ)/tests/server/faults.o
 FAULTS_SO = $(OBJ)/faults.so
@@ -82,7 +82,7 @@ RUN_TESTS = $(TEST_ENV) BLOOMPORT_SO='$(abspath $(SO))' BLOOMPORT_TOOL='$(abspat
             BLOOMPORT_FAULTS_SO='$(abspath $(FAULTS_SO))' REDIS_SERVER='$(REDIS_SERVER)' \
             $(PYTHON) tests/tools/run_tests.py --out $(OBJ)
 
-.PHONY: all run deps deps-run test test-unit test-server test-tool test-recipes page test-page test-large test-damaged test-interop asan study bench bench-plot bench-core \
+.PHONY: all run deps deps-run test test-unit test-server test-tool test-recipes page test-page test-large test-damaged test-interop asan study bench bench-plot bench-core bench-merge \
         check-layers format clean help
 .DELETE_ON_ERROR:
 .SECONDARY:
@@ -193,6 +193,9 @@ bench-core: $(BENCH) | deps ## the core alone, no server: ROUNDS= SIZES=
 .PHONY: bench-tool
 bench-tool: $(TOOL) $(BENCH) | deps ## `bloomport build` against reading and hashing the file; memory of check: N= ROUNDS=
 	@$(PYTHON) tests/bench/tool.py $(abspath $(TOOL)) $(abspath $(OBJ))/tests/bench/read_items
+
+bench-merge: $(BENCH) | deps ## two filters of 1 GB united, against reading and copying memory: ROUNDS=
+	@$(OBJ)/tests/bench/bench_merge $(or $(ROUNDS),7)
 
 # Only RedisModule_OnLoad may be exported: the server would replace any other function of ours by
 # its own of the same name. The sanitizers export symbols of their own.

@@ -2,6 +2,7 @@
 
 #include "module/commands.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #define SINCE "1.0.0" // of the BF.* commands as the clients know them
@@ -84,13 +85,34 @@ static arg IMPORT_ARGS[] = {
     OPTION("replace", "REPLACE", PURE_TOKEN),
     {.name = "data", .type = REDISMODULE_ARG_TYPE_STRING, .key_spec_index = -1, .token = "DATA"},
     {0}};
+static arg COMBINE_ARGS[] = {
+    {.name = "dest", .type = REDISMODULE_ARG_TYPE_KEY, .key_spec_index = 0},
+    {.name = "source",
+     .type = REDISMODULE_ARG_TYPE_KEY,
+     .key_spec_index = 1,
+     .flags = REDISMODULE_CMD_ARG_MULTIPLE},
+    {0}};
 static arg LOADCHUNK_ARGS[] = {KEY, VALUE("iterator", INTEGER), VALUE("data", STRING), {0}};
 
 /* ---- The table ---------------------------------------------------------------------------- */
 
-enum key_use { READS, WRITES };
+enum key_use { READS, WRITES, EMPTIES, MERGES, STORES };
 
-static const char *const FLAGS[] = {[READS] = "readonly fast", [WRITES] = "write deny-oom"};
+static const struct {
+    const char *flags;
+    int key_flags;    // of the first key
+    bool has_sources; // keys from the second word to the last, which are only read
+} USES[] = {
+    [READS] = {"readonly fast", REDISMODULE_CMD_KEY_RO | REDISMODULE_CMD_KEY_ACCESS, false},
+    [WRITES] = {"write deny-oom",
+                REDISMODULE_CMD_KEY_RW | REDISMODULE_CMD_KEY_ACCESS | REDISMODULE_CMD_KEY_INSERT,
+                false},
+    [EMPTIES] = {"write", REDISMODULE_CMD_KEY_RW | REDISMODULE_CMD_KEY_DELETE, false},
+    [MERGES] = {"write deny-oom",
+                REDISMODULE_CMD_KEY_RW | REDISMODULE_CMD_KEY_ACCESS | REDISMODULE_CMD_KEY_INSERT,
+                true},
+    [STORES] = {"write deny-oom", REDISMODULE_CMD_KEY_OW | REDISMODULE_CMD_KEY_UPDATE, true},
+};
 
 struct command {
     const char *name;
@@ -132,6 +154,15 @@ static const struct command COMMANDS[] = {
      "O(n), n bytes of the filter", "dont_cache", "read bloom", EXPORT_ARGS},
     {"bf.import", cmd_import, WRITES, -6, "Creates a filter from the bytes of another program's",
      "O(n), n bytes of the filter", NULL, "write bloom", IMPORT_ARGS},
+    {"bf.merge", cmd_merge, MERGES, -3,
+     "Adds to a filter all that others hold, creating it if none", "O(n), n bytes of all filters",
+     NULL, "write bloom", COMBINE_ARGS},
+    {"bf.interstore", cmd_interstore, STORES, -3, "Stores the intersection of filters",
+     "O(n), n bytes of all filters", NULL, "write bloom", COMBINE_ARGS},
+    {"bf.clear", cmd_clear, EMPTIES, 2, "Empties a filter, which keeps its parameters",
+     "O(n), n bytes of the filter", NULL, "write bloom", KEY_ARGS},
+    {"bf.stats", cmd_stats, READS, 2, "Returns everything there is to know about a filter",
+     "O(l), l layers", "dont_cache", "read fast bloom", KEY_ARGS},
 };
 
 #define NCOMMANDS (sizeof(COMMANDS) / sizeof(COMMANDS[0]))
@@ -155,14 +186,18 @@ static void look_up_acl(RedisModuleCtx *ctx) {
 
 static int document(RedisModuleCommand *handle, const struct command *command) {
     RedisModuleCommandKeySpec key_specs[] = {
-        {.flags = command->use == WRITES ? REDISMODULE_CMD_KEY_RW | REDISMODULE_CMD_KEY_ACCESS |
-                                               REDISMODULE_CMD_KEY_INSERT
-                                         : REDISMODULE_CMD_KEY_RO | REDISMODULE_CMD_KEY_ACCESS,
+        {.flags = (uint64_t)USES[command->use].key_flags,
          .begin_search_type = REDISMODULE_KSPEC_BS_INDEX,
          .bs.index.pos = 1,
          .find_keys_type = REDISMODULE_KSPEC_FK_RANGE,
          .fk.range = {.lastkey = 0, .keystep = 1, .limit = 0}},
+        {.flags = REDISMODULE_CMD_KEY_RO | REDISMODULE_CMD_KEY_ACCESS,
+         .begin_search_type = REDISMODULE_KSPEC_BS_INDEX,
+         .bs.index.pos = 2,
+         .find_keys_type = REDISMODULE_KSPEC_FK_RANGE,
+         .fk.range = {.lastkey = -1, .keystep = 1, .limit = 0}},
         {0}};
+    if (!USES[command->use].has_sources) key_specs[1] = key_specs[2];
     RedisModuleCommandInfo info = {
         .version = REDISMODULE_COMMAND_INFO_VERSION,
         .summary = command->summary,
@@ -177,8 +212,9 @@ static int document(RedisModuleCommand *handle, const struct command *command) {
 }
 
 static int register_one(RedisModuleCtx *ctx, const struct command *command) {
-    if (RedisModule_CreateCommand(ctx, command->name, command->handler, FLAGS[command->use], 1, 1,
-                                  1) != REDISMODULE_OK) {
+    int last_key = USES[command->use].has_sources ? -1 : 1;
+    if (RedisModule_CreateCommand(ctx, command->name, command->handler, USES[command->use].flags, 1,
+                                  last_key, 1) != REDISMODULE_OK) {
         RedisModule_Log(ctx, "warning",
                         "%s exists already: another module or this server itself has BF.*",
                         command->name);

@@ -117,11 +117,12 @@ struct batch {
     struct filter *filter;
     RedisModuleString **items;
     size_t nitems;
+    size_t nzero; // of those answered, these got 0
     // Of adding only
     size_t done;              // items that were answered
     size_t nadded;            // of them, those that changed the filter
     RedisModuleString **list; // these, or NULL as long as they are all
-    bool has_failed;          // an item could not be added
+    size_t nfailed;           // items that could not be added
 };
 
 static void batch_hashes(void *context, size_t from, size_t n, struct hash *out) {
@@ -131,9 +132,12 @@ static void batch_hashes(void *context, size_t from, size_t n, struct hash *out)
 }
 
 static void batch_reply(void *context, size_t from, size_t n, const bool *answers) {
-    const struct batch *batch = context;
+    struct batch *batch = context;
     (void)from;
-    for (size_t i = 0; i < n; i++) RedisModule_ReplyWithBool(batch->ctx, answers[i]);
+    for (size_t i = 0; i < n; i++) {
+        RedisModule_ReplyWithBool(batch->ctx, answers[i]);
+        batch->nzero += !answers[i];
+    }
 }
 
 /* ---- BF.ADD, BF.MADD, BF.INSERT ----------------------------------------------------------- */
@@ -179,7 +183,7 @@ static enum status add_next(struct batch *batch) {
     enum status st = add_item(batch->ctx, batch->filter, hash, &added);
     reply_added(batch->ctx, st, added);
     note_added(batch, batch->done, added);
-    batch->has_failed |= st != STATUS_OK;
+    batch->nfailed += st != STATUS_OK;
     batch->done++;
     return st;
 }
@@ -204,7 +208,7 @@ static void add_and_reply(struct batch *batch) {
 /* The command as it came is as good as a list of its added items if none failed: what this filter
  * contained, the replica's contains too. It is also cheaper, unless most of it was known. */
 static bool is_good_verbatim(const struct batch *batch) {
-    return !batch->has_failed && batch->nitems - batch->nadded <= batch->nitems / 16;
+    return batch->nfailed == 0 && batch->nitems - batch->nadded <= batch->nitems / 16;
 }
 
 /* A creation that RedisBloom told us of: in its words, so that whoever is told by us adopts it. */
@@ -273,8 +277,7 @@ static bool open_or_create(RedisModuleCtx *ctx, RedisModuleString *name,
     key_set(key, filter);
     *created = true;
     if (key_make_room(key, n)) return true;
-    RedisModule_DeleteKey(key->handle);
-    key->value = NULL;
+    key_delete(key);
     RedisModule_ReplyWithError(ctx, ERR_NO_MEMORY);
     return false;
 }
@@ -287,6 +290,7 @@ static int add_items(RedisModuleCtx *ctx, RedisModuleString *name, struct filter
     if (open_or_create(ctx, name, params, nocreate, nitems, &key, &created)) {
         struct batch batch = {.ctx = ctx, .filter = key.filter, .items = items, .nitems = nitems};
         add_and_reply(&batch);
+        metrics.adds += batch.done - batch.nfailed;
         if (batch.nadded > 0) {
             replicate_added(&batch, name, created ? params : NULL);
             key_announce(&key, "bf.add");
@@ -309,6 +313,7 @@ int cmd_add(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
         enum status st =
             add_item(ctx, key.filter, confirmed_hash(key.filter, argv[2], hash), &is_added);
         reply_added(ctx, st, is_added);
+        metrics.adds += st == STATUS_OK;
         if (is_added) {
             struct batch batch = {.ctx = ctx, .items = argv + 2, .nitems = 1, .nadded = 1};
             replicate_added(&batch, argv[1], created ? &params : NULL);
@@ -347,8 +352,10 @@ int cmd_exists(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
     if (key_open(ctx, argv[1], FOR_READING, &key)) {
         const struct filter *filter = key.filter;
         // A key that does not exist holds nothing.
-        RedisModule_ReplyWithBool(
-            ctx, filter && filter_contains(filter, confirmed_hash(filter, argv[2], hash)));
+        bool contained = filter && filter_contains(filter, confirmed_hash(filter, argv[2], hash));
+        RedisModule_ReplyWithBool(ctx, contained);
+        metrics.checks++;
+        metrics.checks_absent += !contained;
     }
     key_close(&key);
     return REDISMODULE_OK;
@@ -366,7 +373,10 @@ int cmd_mexists(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
             filter_contains_each(key.filter, n, batch_hashes, batch_reply, &batch);
         } else {
             for (size_t i = 0; i < n; i++) RedisModule_ReplyWithBool(ctx, 0);
+            batch.nzero = n;
         }
+        metrics.checks += n;
+        metrics.checks_absent += batch.nzero;
     }
     key_close(&key);
     return REDISMODULE_OK;

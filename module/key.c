@@ -22,6 +22,7 @@ bool key_open_any(RedisModuleCtx *ctx, RedisModuleString *name, enum access acce
     key->access = access;
     key->value = NULL;
     key->filter = NULL;
+    key->known = (struct usage){0};
     key->handle = RedisModule_OpenKey(ctx, name, (int)access);
     if (!key->handle || RedisModule_KeyType(key->handle) == REDISMODULE_KEYTYPE_EMPTY) return true;
     const RedisModuleType *type = RedisModule_ModuleTypeGetType(key->handle);
@@ -30,6 +31,7 @@ bool key_open_any(RedisModuleCtx *ctx, RedisModuleString *name, enum access acce
         return false;
     }
     set_value(key, RedisModule_ModuleTypeGetValue(key->handle));
+    if (access == FOR_WRITING) key->known = metrics_usage(key->value, key->filter);
     return true;
 }
 
@@ -81,9 +83,22 @@ uint64_t key_size_bytes(const struct key *key) {
     return 32 + 64 * (uint64_t)filter->nlayers + filter_array_bytes(filter);
 }
 
+void key_delete(struct key *key) {
+    metrics_settle(&key->known, metrics_usage(key->value, key->filter)); // for it will be freed so
+    key->known = (struct usage){0};
+    RedisModule_UnlinkKey(key->handle);
+    key->value = NULL;
+    key->filter = NULL;
+}
+
 void key_announce(struct key *key, const char *event) {
     RedisModule_SignalModifiedKey(key->ctx, key->name);
     RedisModule_NotifyKeyspaceEvent(key->ctx, REDISMODULE_NOTIFY_MODULE, event, key->name);
+}
+
+void key_announce_deletion(struct key *key) {
+    RedisModule_SignalModifiedKey(key->ctx, key->name);
+    RedisModule_NotifyKeyspaceEvent(key->ctx, REDISMODULE_NOTIFY_GENERIC, "del", key->name);
 }
 
 void key_close(struct key *key) {
@@ -91,6 +106,7 @@ void key_close(struct key *key) {
         // A small filter rests packed; one that room was made for in vain becomes so again.
         if (!packed_is_packed(key->value)) key_set(key, key->filter);
         packed_close(key->value, key->filter);
+        metrics_settle(&key->known, metrics_usage(key->value, key->filter));
     }
     RedisModule_CloseKey(key->handle);
 }

@@ -4,6 +4,7 @@
 #define BLOOMPORT_KEY_H
 
 #include "module/core/packed.h"
+#include "module/metrics.h"
 
 #include <redismodule.h>
 #include <stdbool.h>
@@ -21,6 +22,7 @@ struct key {
     void *value;             // what the key holds (packed.h), or NULL
     struct filter *filter;   // the same, opened
     struct packed_view view; // its memory if it is packed
+    struct usage known;      // what it counts for in INFO bf so far; of FOR_WRITING
 };
 
 /* Opens a key that holds a filter or nothing: key->filter is NULL for nothing. If it holds anything
@@ -47,8 +49,13 @@ void key_set(struct key *key, struct filter *filter);
  * so that what watched it sees no change. */
 uint64_t key_size_bytes(const struct key *key);
 
-/* Tells whoever watches that the key changed. */
+/* Takes the filter out of the key, and the key out of the server: key->filter is NULL then. A large
+ * filter is freed in the background. */
+void key_delete(struct key *key);
+
+/* Tells whoever watches that the key changed, or is gone. */
 void key_announce(struct key *key, const char *event);
+void key_announce_deletion(struct key *key);
 
 void key_close(struct key *key);
 

@@ -3,6 +3,7 @@
 #include "module/commands.h"
 #include "module/config.h"
 #include "module/core/mem.h"
+#include "module/metrics.h"
 #include "module/type.h"
 
 #define MODULE_NAME "bf" // what clients and tools look for in MODULE LIST
@@ -27,6 +28,7 @@ int RedisModule_OnLoad(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) 
                                           REDISMODULE_OPTIONS_HANDLE_REPL_ASYNC_LOAD);
     if (command_table_register(ctx) != REDISMODULE_OK) return REDISMODULE_ERR;
     if (config_load(ctx, argv, argc) != REDISMODULE_OK) return REDISMODULE_ERR;
+    if (metrics_register(ctx) != REDISMODULE_OK) return REDISMODULE_ERR;
     // The types come last: Redis 7.0 leaks that of a module which fails to load after it.
     return type_register(ctx);
 }

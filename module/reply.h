@@ -64,6 +64,11 @@
 #define ERR_IMPORT_OWN "ERR a redisbloom dump brings its own capacity and expansion"
 #define ERR_IMPORT_HASH "ERR HASH goes with formats portable and sstable only"
 
+/* Of BF.MERGE; what else it says names a source */
+#define ERR_MERGE_LAYERS                                                                           \
+    "ERR cannot merge: dest cannot have the layers of a longer source (capacity over 2^63-1, or "  \
+    "only one of them is RedisBloom's)"
+
 /* What a failed creation with legal parameters is answered with. */
 const char *reply_creation_error(enum status status, enum layout layout);
 

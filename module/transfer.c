@@ -51,8 +51,8 @@ int cmd_scandump(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
     return REDISMODULE_OK;
 }
 
-/* The header: creates a filter that waits for its bits; one of RedisBloom's is there at once, empty.
- * NULL, or the error text. */
+/* The header: creates a filter that waits for its bits; one of RedisBloom's is there at once,
+ * empty. NULL, or the error text. */
 static const char *load_header(struct key *key, const char *data, size_t len) {
     struct filter *filter;
     enum status st =
@@ -178,10 +178,10 @@ static void replicate_import(struct key *key, bool replaced) {
 
 static void import_filter(struct key *key, struct filter *filter) {
     bool replaced = key->filter != NULL;
-    if (replaced) RedisModule_DeleteKey(key->handle); // with its TTL, as RESTORE does
-    key->value = NULL;
+    if (replaced) key_delete(key); // with its TTL, as RESTORE does
     key_set(key, filter);
     RedisModule_ReplyWithSimpleString(key->ctx, "OK");
+    metrics.imports++;
     replicate_import(key, replaced);
     key_announce(key, "bf.import");
 }

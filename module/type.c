@@ -6,6 +6,7 @@
 #include "module/type.h"
 
 #include "module/core/packed.h"
+#include "module/metrics.h"
 #include "rdb/bytes.h"
 #include "rdb/codec.h"
 
@@ -153,7 +154,11 @@ static void *on_rdb_load(RedisModuleIO *io, int encver) {
     if (!fault && !codec_bits_are_sound(filter)) {
         fault = "the bits are not those the header speaks of";
     }
-    if (!fault) return packed_rest(filter);
+    if (!fault) {
+        void *value = packed_rest(filter);
+        metrics_hold(value);
+        return value;
+    }
     RedisModule_LogIOError(io, "warning", "bloomport: cannot load a filter: %s", fault);
     filter_free(filter);
     return NULL;
@@ -187,6 +192,7 @@ static void on_aof_rewrite(RedisModuleIO *io, RedisModuleString *key, void *valu
 /* ---- Memory ------------------------------------------------------------------------------- */
 
 static void on_free(void *value) {
+    metrics_release(value);
     packed_free(value);
 }
 
@@ -212,8 +218,11 @@ static size_t on_mem_usage(const void *value) {
 
 static void *on_copy(RedisModuleString *from, RedisModuleString *to, const void *value) {
     (void)from, (void)to;
-    struct filter *copy = packed_make_whole(value);
-    return copy ? packed_rest(copy) : NULL;
+    struct filter *whole = packed_make_whole(value);
+    if (!whole) return NULL;
+    void *copy = packed_rest(whole);
+    metrics_hold(copy);
+    return copy;
 }
 
 /* Moves one allocation to where it leaves less of a hole, if there is such a place. */

@@ -4,6 +4,7 @@
  * items, layers, options, growth; then for each layer its capacity, error rate, hashes, bits per
  * item, bits, n2, the array as one string, and its items (rdb/FORMAT.md, section 6). */
 
+#include "module/metrics.h"
 #include "module/type.h"
 #include "rdb/redisbloom.h"
 
@@ -90,7 +91,10 @@ void *type_redisbloom_load(RedisModuleIO *io, int encver) {
     }
     for (uint64_t i = 0; !fault && i < fixed.nlayers; i++) fault = load_layer(io, filter);
     if (!fault) fault = redisbloom_check_sums(filter, fixed.items);
-    if (!fault) return filter;
+    if (!fault) {
+        metrics_hold(filter);
+        return filter;
+    }
     RedisModule_LogIOError(io, "warning", "bloomport: cannot load a filter of RedisBloom: %s",
                            fault);
     filter_free(filter);

@@ -120,6 +120,26 @@ enum status filter_alloc_bits(struct filter *filter) {
     return STATUS_OK;
 }
 
+enum status filter_empty(struct filter *filter, bool *changed) {
+    struct layer *first = &filter->layers[0];
+    *changed = filter->nlayers > 1 || first->ones > 0 || filter->is_estimated;
+    if (!*changed) return STATUS_OK; // its pages stay as they are
+    if (filter->nlayers > 1) {
+        struct layer *alone = mem_alloc(sizeof(*alone));
+        if (!alone) return STATUS_NOMEM;
+        *alone = *first;
+        for (uint32_t i = 1; i < filter->nlayers; i++) layer_clear(&filter->layers[i]);
+        mem_free(filter->layers);
+        filter->layers = first = alone;
+        filter->nlayers = 1;
+        filter->loaded = layer_bytes(first->nbits);
+    }
+    mem_zero(first->bits, (size_t)layer_bytes(first->nbits));
+    first->items = first->ones = 0;
+    filter->is_estimated = false;
+    return STATUS_OK;
+}
+
 /* Whether any of the layers `from` to `to` - 1 contains the item. The newest first: it is the
  * largest, and holds what was added last. */
 static bool any_contains(const struct layer *layers, uint32_t from, uint32_t to, struct hash hash) {

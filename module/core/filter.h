@@ -69,6 +69,10 @@ void filter_free(struct filter *filter);
  * STATUS_NOMEM if the allocator says no. */
 enum status filter_alloc_bits(struct filter *filter);
 
+/* Takes all items out: what is left is the first layer, empty, and the parameters. *changed:
+ * whether it was any different. STATUS_NOMEM if it has more layers and the allocator says no. */
+enum status filter_empty(struct filter *filter, bool *changed);
+
 /* The first layer's part of the error rate that was asked for. */
 double filter_first_rate(double error_rate, uint32_t expansion);
 

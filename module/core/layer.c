@@ -2,9 +2,11 @@
 
 #include "module/core/layer.h"
 
+#include "module/core/bits.h"
 #include "module/core/blocked.h"
 #include "module/core/mem.h"
 #include "module/core/prefetch.h"
+#include "module/core/rate.h"
 #include "module/core/real.h"
 
 #include <string.h>
@@ -254,15 +256,7 @@ void layer_prefetch(const struct layer *layer, struct hash hash) {
 /* ---- The bits as a whole -------------------------------------------------------------------- */
 
 uint64_t layer_ones_in(const uint8_t *bytes, uint64_t size) {
-    uint64_t ones = 0;
-    uint64_t i = 0;
-    for (; i + 8 <= size; i += 8) {
-        uint64_t word;
-        memcpy(&word, bytes + i, 8);
-        ones += (uint64_t)__builtin_popcountll(word);
-    }
-    for (; i < size; i++) ones += (uint64_t)__builtin_popcount(bytes[i]);
-    return ones;
+    return bits_count(bytes, (size_t)size);
 }
 
 uint64_t layer_count_ones(const struct layer *layer) {
@@ -274,16 +268,25 @@ bool layer_tail_is_zero(const struct layer *layer) {
     return used == 0 || layer->bits[layer->nbits / 8] >> used == 0;
 }
 
-uint64_t layer_estimate_items(const struct layer *layer) {
-    if (layer->ones == 0 || layer->ones == layer->nbits) return layer->ones;
-    uint64_t least = (layer->ones - 1) / layer->nhashes + 1;
+double layer_estimate(const struct layer *layer) {
+    if (layer->ones == layer->nbits) return (double)layer->nbits;
     double m = (double)layer->nbits;
-    double items = floor(-m / layer->nhashes * real_ln(1 - (double)layer->ones / m) + 0.5);
+    return -m / layer->nhashes * real_ln(1 - (double)layer->ones / m);
+}
+
+uint64_t layer_estimate_items(const struct layer *layer) {
+    if (layer->ones == 0) return 0;
+    uint64_t least = (layer->ones - 1) / layer->nhashes + 1;
+    double items = floor(layer_estimate(layer) + 0.5);
     if (items <= (double)least) return least;
     return items >= (double)layer->ones ? layer->ones : (uint64_t)items;
 }
 
 double layer_current_error_rate(const struct layer *layer) {
+    if (layer->ones == layer->nbits) return 1;
+    if (layer->layout == LAYOUT_BLOCKED) {
+        return rate_blocked(layer_estimate(layer), layer->nbits / BLOCKED_BLOCK_BITS);
+    }
     double fill = (double)layer->ones / (double)layer->nbits;
     double rate = 1;
     for (uint32_t i = 0; i < layer->nhashes; i++) rate *= fill;

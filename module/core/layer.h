@@ -117,11 +117,14 @@ uint64_t layer_count_ones(const struct layer *layer);
 /* True if the unused bits of the last byte are all zero, as they must be. */
 bool layer_tail_is_zero(const struct layer *layer);
 
-/* How many items the set bits speak of: -(m/k) ln(1 - ones/m), held to what is possible: at least
- * ones/k, at most ones. */
+/* How many items the set bits speak of: -(m/k) ln(1 - ones/m), and m if there is no bit unset. */
+double layer_estimate(const struct layer *layer);
+
+/* The same as a count of items that changed something: rounded, at least ones/k, at most ones. */
 uint64_t layer_estimate_items(const struct layer *layer);
 
-/* The rate of false yes now: the share of set bits to the power k. */
+/* The rate of false yes now: the share of set bits to the power k. Of BLOCKED, the mean of that
+ * over blocks with as many items each as chance gives them, which is more. */
 double layer_current_error_rate(const struct layer *layer);
 
 #endif

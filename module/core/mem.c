@@ -99,19 +99,23 @@ static size_t page_size(void) {
 }
 #endif
 
-void *mem_alloc_zeroed(size_t size) {
-    unsigned char *block = mem_alloc(size);
-    if (!block) return NULL;
+void mem_zero(void *block, size_t size) {
+    unsigned char *bytes = block;
     if (size >= LAZY_ZERO_BYTES) {
         size_t page = page_size();
-        size_t head = (page - (uintptr_t)block % page) % page;
+        size_t head = (page - (uintptr_t)bytes % page) % page;
         size_t whole = (size - head) / page * page;
-        if (zero_pages(block + head, block + head + whole)) {
-            memset(block, 0, head);
-            memset(block + head + whole, 0, size - head - whole);
-            return block;
+        if (zero_pages(bytes + head, bytes + head + whole)) {
+            memset(bytes, 0, head);
+            memset(bytes + head + whole, 0, size - head - whole);
+            return;
         }
     }
-    memset(block, 0, size);
+    memset(bytes, 0, size);
+}
+
+void *mem_alloc_zeroed(size_t size) {
+    void *block = mem_alloc(size);
+    if (block) mem_zero(block, size);
     return block;
 }

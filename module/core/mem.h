@@ -23,6 +23,10 @@ void *mem_alloc(size_t size);
  * filter of gigabytes is there in microseconds. */
 void *mem_alloc_zeroed(size_t size);
 
+/* Zeroes a block that mem_alloc gave. A large one is given back to the kernel meanwhile, and takes
+ * no resident memory until it is written to again. */
+void mem_zero(void *block, size_t size);
+
 void mem_free(void *ptr);
 
 /* For a block of which every page is in use and read at random, from some tens of megabytes on: the

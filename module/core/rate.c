@@ -322,3 +322,9 @@ double rate_blocked_when_full(double items, uint64_t nblocks) {
     }
     return block_load(high, blocks).rate;
 }
+
+double rate_blocked(double offers, uint64_t nblocks) {
+    double blocks = (double)nblocks;
+    // Where e^-mean would be too small for a double nearly every bit is set: 1 to eight digits.
+    return offers > 640 * blocks ? 1 : block_load(offers, blocks).rate;
+}

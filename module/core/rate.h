@@ -15,4 +15,7 @@ double rate_when_full(double items, uint64_t nbits, uint32_t nhashes, bool wraps
 /* The same of a layer of `nblocks` blocks, layout BLOCKED. */
 double rate_blocked_when_full(double items, uint64_t nblocks);
 
+/* The same when `offers` items were added, whether they counted or not. */
+double rate_blocked(double offers, uint64_t nblocks);
+
 #endif

@@ -1,6 +1,6 @@
 /* bloomport convert and bloomport merge: filters in, one filter out. */
 
-#include "rdb/tool/measure.h"
+#include "module/core/combine.h"
 #include "rdb/tool/options.h"
 #include "rdb/tool/tool.h"
 
@@ -19,42 +19,24 @@ int convert_run(const struct options *options) {
 
 /* Ends the program at the first difference that makes the same item set different bits. */
 static void check_alike(const struct filter *a, const struct filter *b, const char *path) {
-    if (a->scheme != b->scheme) {
+    uint32_t i = 0;
+    enum difference difference = combine_difference(a, b, &i);
+    const struct layer *x = &a->layers[i], *y = &b->layers[i];
+    switch (difference) {
+    case DIFFERENCE_NONE: return;
+    case DIFFERENCE_SCHEME:
         tool_die("%s: cannot merge, its hash is %s and not %s", path, tool_scheme_name(b->scheme),
                  tool_scheme_name(a->scheme));
-    }
-    if (a->layout != b->layout) {
+    case DIFFERENCE_LAYOUT:
         tool_die("%s: cannot merge, its layout is %s and not %s", path, tool_layout_name(b->layout),
                  tool_layout_name(a->layout));
+    case DIFFERENCE_BITS:
+        tool_die("%s: cannot merge, layer %u has %llu bits and not %llu", path, i + 1,
+                 (unsigned long long)y->nbits, (unsigned long long)x->nbits);
+    case DIFFERENCE_HASHES:
+        tool_die("%s: cannot merge, layer %u has %u hashes and not %u", path, i + 1, y->nhashes,
+                 x->nhashes);
     }
-    for (uint32_t i = 0; i < a->nlayers && i < b->nlayers; i++) {
-        const struct layer *x = &a->layers[i], *y = &b->layers[i];
-        if (x->nbits != y->nbits) {
-            tool_die("%s: cannot merge, layer %u has %llu bits and not %llu", path, i + 1,
-                     (unsigned long long)y->nbits, (unsigned long long)x->nbits);
-        }
-        if (x->nhashes != y->nhashes) {
-            tool_die("%s: cannot merge, layer %u has %u hashes and not %u", path, i + 1, y->nhashes,
-                     x->nhashes);
-        }
-    }
-}
-
-static void merge_layer(struct layer *into, const struct layer *from) {
-    size_t size = (size_t)layer_bytes(into->nbits);
-    for (size_t i = 0; i < size; i++) into->bits[i] |= from->bits[i];
-    into->ones = layer_count_ones(into);
-    into->items = layer_estimate_items(into);
-}
-
-/* The union of two chains; the longer one, with what only it has, becomes the result. */
-static struct filter *merge(struct filter *a, struct filter *b) {
-    struct filter *into = a->nlayers >= b->nlayers ? a : b;
-    struct filter *from = into == a ? b : a;
-    for (uint32_t i = 0; i < from->nlayers; i++) merge_layer(&into->layers[i], &from->layers[i]);
-    into->is_estimated = true; // common items were counted twice
-    filter_free(from);
-    return into;
 }
 
 int merge_run(const struct options *options) {
@@ -64,7 +46,12 @@ int merge_run(const struct options *options) {
     for (int i = 1; i < options->noperands; i++) {
         struct filter *next = file_load(options->operands[i], options, NULL);
         check_alike(sum, next, options->operands[i]);
-        sum = merge(sum, next);
+        bool changed;
+        const struct filter *others[] = {next};
+        if (combine_union(sum, others, 1, FILTER_NO_LIMIT, &changed) != STATUS_OK) {
+            tool_die("%s: cannot merge, not enough memory", options->operands[i]);
+        }
+        filter_free(next);
     }
     if (options->format != FILE_UNKNOWN) format = options->format;
     file_save(sum, format, options->output);

@@ -1,6 +1,6 @@
 /* bloomport info: a filter's numbers, for people or as JSON. */
 
-#include "rdb/tool/measure.h"
+#include "module/core/measure.h"
 #include "rdb/tool/options.h"
 #include "rdb/tool/tool.h"
 

@@ -49,9 +49,15 @@ COMMANDS = {
     "BF.SCANDUMP": (3, ("k", "0")),
     "BF.LOADCHUNK": (4, ("k", "1", "data")),
     "BF.EXPORT": (-2, ("k",)),
+    "BF.MERGE": (-3, ("k", "a")),
+    "BF.INTERSTORE": (-3, ("k", "a")),
+    "BF.CLEAR": (2, ("k",)),
+    "BF.STATS": (2, ("k",)),
     "BF.IMPORT": (-6, ("k", "FORMAT", "portable", "DATA", b"\1\0\0\0\10\0\0\0\0\0\0\0\1")),
 }
-WRITES = ("BF.RESERVE", "BF.ADD", "BF.MADD", "BF.INSERT", "BF.LOADCHUNK", "BF.IMPORT")
+# dest and sources, where others have one key
+COMBINING = ("BF.MERGE", "BF.INTERSTORE")
+WRITES = ("BF.RESERVE", "BF.ADD", "BF.MADD", "BF.INSERT", "BF.LOADCHUNK", "BF.IMPORT", "BF.CLEAR", *COMBINING)
 
 LAYER_LINE = re.compile(
     rb"bytes:(\d+) bits:(\d+) hashes:(\d+) hashwidth:64 capacity:(\d+) size:(\d+) ratio:(\S+)"

@@ -4,6 +4,7 @@
                 in the test file give it other settings
     call        call("BF.ADD", "k", "a") -> exact RESP2 Reply, on an empty `server`
     call3       the same over RESP3
+    events      events() -> the keyspace events since the last time
     r           redis-py on an empty `server`, bytes in and out
     new_server  new_server(config=..., module_args=...) starts one more, stopped after the test
 
@@ -66,6 +67,31 @@ def r(empty_server):
     client = empty_server.client()
     yield client
     client.close()
+
+
+@pytest.fixture
+def events(server, call):
+    """events() -> [(key, event)] since the last time, of all classes."""
+    assert call("CONFIG", "SET", "notify-keyspace-events", "KEA") == OK
+    client = server.client()
+    subscription = client.pubsub()
+    subscription.psubscribe("__keyevent@0__:*", "end")
+    for _ in range(2):
+        subscription.get_message(timeout=5)
+
+    def take():
+        call("PUBLISH", "end", "")
+        seen = []
+        while True:
+            message = subscription.get_message(timeout=5)
+            if message["channel"] == b"end":
+                return seen
+            seen.append((message["data"].decode(), message["channel"].decode().split(":", 1)[1]))
+
+    yield take
+    subscription.close()
+    client.close()
+    call("CONFIG", "SET", "notify-keyspace-events", "")
 
 
 @pytest.fixture

@@ -2,10 +2,11 @@
 
 import pytest
 
-from checks import COMMANDS, WRITES
+from checks import COMBINING, COMMANDS, WRITES
 from resp import OK, array, bulk
 
 READS = sorted(set(COMMANDS) - set(WRITES))
+OF_ONE_KEY = [name for name in COMMANDS if name not in COMBINING]  # the others: test_merge.py
 
 
 def command_info(call, name):
@@ -50,7 +51,8 @@ def test_arity_is_that_of_redisbloom(call, name):
 
 @pytest.mark.parametrize("name", WRITES)
 def test_writing_commands_are_write_and_denyoom(call, name):
-    assert set(command_info(call, name)["flags"]) == {"write", "denyoom", "module"}
+    takes_none = name == "BF.CLEAR"  # no memory, so it is not refused when there is none
+    assert set(command_info(call, name)["flags"]) == {"write", "module"} | (set() if takes_none else {"denyoom"})
 
 
 @pytest.mark.parametrize("name", READS)
@@ -58,7 +60,7 @@ def test_reading_commands_are_readonly_and_fast(call, name):
     assert set(command_info(call, name)["flags"]) == {"readonly", "fast", "module"}
 
 
-@pytest.mark.parametrize("name", COMMANDS)
+@pytest.mark.parametrize("name", OF_ONE_KEY)
 def test_the_key_is_the_first_word(call, name):
     seen = command_info(call, name)
     assert (seen["first"], seen["last"], seen["step"]) == (1, 1, 1)
@@ -68,7 +70,7 @@ def test_the_key_is_the_first_word(call, name):
     assert call("COMMAND", "GETKEYS", name, *COMMANDS[name][1]) == array(bulk("k"))
 
 
-@pytest.mark.parametrize("name", ["BF.INFO", "BF.DEBUG", "BF.SCANDUMP", "BF.EXPORT"])
+@pytest.mark.parametrize("name", ["BF.INFO", "BF.DEBUG", "BF.SCANDUMP", "BF.EXPORT", "BF.STATS"])
 def test_answers_about_the_present_state_have_the_tip_dont_cache(call, name):
     assert b"dont_cache" in command_info(call, name)["tips"]
 
@@ -81,7 +83,9 @@ def test_commands_are_documented(call3, name):
     assert seen["since"].count(".") == 2
     assert "O(" in seen["complexity"]
     first = seen["arguments"][0]
-    assert (first["name"], first["type"], first["key_spec_index"]) == ("key", "key", 0)
+    assert (first["name"], first["type"], first["key_spec_index"]) == (
+        "dest" if name in COMBINING else "key", "key", 0,
+    )
 
 
 SYNTAX_WORDS = {
@@ -99,6 +103,10 @@ SYNTAX_WORDS = {
     "BF.SCANDUMP": set(),
     "BF.LOADCHUNK": set(),
     "BF.EXPORT": {"FORMAT"},
+    "BF.MERGE": set(),
+    "BF.INTERSTORE": set(),
+    "BF.CLEAR": set(),
+    "BF.STATS": set(),
     "BF.IMPORT": {"FORMAT", "CAPACITY", "EXPANSION", "HASH", "REPLACE", "DATA"},
 }  # fmt: skip
 
@@ -131,7 +139,7 @@ def test_read_only_key_permission_admits_reads_and_refuses_writes(call, name):
         assert reply == OK
 
 
-@pytest.mark.parametrize("name", COMMANDS)
+@pytest.mark.parametrize("name", OF_ONE_KEY)
 def test_key_permissions_apply_to_the_filter_key(call, name):
     call("ACL", "SETUSER", "limited", "on", "nopass", "resetkeys", "~mine:*", "+@all")
     words = COMMANDS[name][1][1:]

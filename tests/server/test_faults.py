@@ -50,6 +50,7 @@ SMALL = ("BF.RESERVE", "k", "0.01", "5")
 LARGE = ("BF.RESERVE", "k", "0.01", "2000")
 FULL = (SMALL, ("BF.MADD", "k", *ITEMS[:5]))
 GROWN = (*FULL, ("BF.MADD", "k", *ITEMS[5:15]))
+OTHER = tuple((name, "other", *words) for name, _, *words in (*FULL[:1], ("BF.MADD", "k", *ITEMS[9:14]), ("BF.MADD", "k", *ITEMS[20:])))
 IMPORT = ("BF.IMPORT", "k", "FORMAT")
 
 # What stands before, and the command whose allocations fail.
@@ -80,6 +81,15 @@ CASES = {
     "import-parquet": ((), (*IMPORT, "parquet", "DATA", parquet(32))),
     "import-redisbloom": ((), (*IMPORT, "redisbloom", "DATA", redisbloom(3))),
     "import-replaces": (GROWN, (*IMPORT, "portable", "REPLACE", "DATA", portable(100, 3))),
+    "merge": ((*GROWN, *OTHER), ("BF.MERGE", "k", "other")),
+    "merge-of-packed-filters": ((*FULL, *OTHER[:2]), ("BF.MERGE", "k", "other")),
+    "merge-adds-layers": ((*FULL, *OTHER), ("BF.MERGE", "k", "other")),
+    "merge-creates": (OTHER, ("BF.MERGE", "k", "other", "other")),
+    "interstore": ((*FULL, *OTHER[:2]), ("BF.INTERSTORE", "k", "k", "other")),
+    "interstore-creates": (OTHER[:2], ("BF.INTERSTORE", "k", "other")),
+    "interstore-deletes": (GROWN, ("BF.INTERSTORE", "k", "missing")),
+    "clear": (GROWN, ("BF.CLEAR", "k")),
+    "stats": (GROWN, ("BF.STATS", "k")),
     "copy": (GROWN, ("COPY", "k", "copy")),
     "copy-packed": (FULL, ("COPY", "k", "copy")),
     "dump": (GROWN, ("DUMP", "k")),

@@ -365,31 +365,6 @@ def test_script_that_creates_and_fills_two_filters_replays_the_same(call, stream
 # Keyspace events
 
 
-@pytest.fixture
-def events(server, call):
-    """events() -> [(key, event)] since the last time, of all classes."""
-    assert call("CONFIG", "SET", "notify-keyspace-events", "KEA") == OK
-    client = server.client()
-    subscription = client.pubsub()
-    subscription.psubscribe("__keyevent@0__:*", "end")
-    for _ in range(2):
-        subscription.get_message(timeout=5)
-
-    def take():
-        call("PUBLISH", "end", "")
-        seen = []
-        while True:
-            message = subscription.get_message(timeout=5)
-            if message["channel"] == b"end":
-                return seen
-            seen.append((message["data"].decode(), message["channel"].decode().split(":", 1)[1]))
-
-    yield take
-    subscription.close()
-    client.close()
-    call("CONFIG", "SET", "notify-keyspace-events", "")
-
-
 @pytest.mark.parametrize(
     "words, event",
     [

@@ -1,11 +1,11 @@
 /* What the bits of a filter say about it now. See measure.h. */
 
-#include "rdb/tool/measure.h"
+#include "module/core/measure.h"
 
 uint64_t measure_items(const struct filter *filter) {
-    uint64_t sum = 0;
-    for (uint32_t i = 0; i < filter->nlayers; i++) sum += layer_estimate_items(&filter->layers[i]);
-    return sum;
+    double sum = 0;
+    for (uint32_t i = 0; i < filter->nlayers; i++) sum += layer_estimate(&filter->layers[i]);
+    return (uint64_t)(sum + 0.5); // at most some 40 times the bits: far below 2^64
 }
 
 uint64_t measure_bits(const struct filter *filter) {
@@ -27,4 +27,14 @@ double measure_error_rate(const struct filter *filter) {
         rate += (1 - rate) * layer_current_error_rate(&filter->layers[i]);
     }
     return rate;
+}
+
+double measure_promise(const struct filter *filter) {
+    if (filter->bits_per_key == 0) return filter->error_rate;
+    double rate = filter->layers[0].error_rate * (filter->nlayers > 1 ? 2 : 1);
+    return rate < 1 ? rate : 1;
+}
+
+bool measure_is_overfilled(const struct filter *filter) {
+    return measure_error_rate(filter) > 2 * measure_promise(filter);
 }

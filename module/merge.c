@@ -1,0 +1,264 @@
+/* The commands that put filters together or empty them: BF.MERGE, BF.INTERSTORE, BF.CLEAR. See
+ * commands.c for the rules they follow.
+ *
+ * They are propagated as they came: what they do follows from the filters alone, and a replica has
+ * the same ones. */
+
+#include "module/args.h"
+#include "module/commands.h"
+#include "module/config.h"
+#include "module/core/combine.h"
+#include "module/core/measure.h"
+#include "module/core/mem.h"
+#include "module/key.h"
+#include "module/reply.h"
+
+#include <ctype.h>
+#include <stdio.h>
+
+/* ---- The sources -------------------------------------------------------------------------- */
+
+/* The sources of a command, in its order, and those of them that exist. */
+struct sources {
+    struct key *keys;
+    size_t nkeys; // opened so far
+    const struct filter **filters;
+    size_t nfilters;
+};
+
+static void sources_close(struct sources *sources) {
+    for (size_t i = 0; i < sources->nkeys; i++) key_close(&sources->keys[i]);
+    mem_free(sources->keys);
+    mem_free(sources->filters);
+}
+
+/* Opens n keys that hold a filter or nothing. False if one of them does not, or there is not the
+ * memory for the list, and the error has been sent. The caller calls sources_close either way. */
+static bool sources_open(RedisModuleCtx *ctx, RedisModuleString **names, size_t n,
+                         struct sources *sources) {
+    *sources = (struct sources){.keys = mem_alloc(n * sizeof(struct key)),
+                                .filters = mem_alloc(n * sizeof(struct filter *))};
+    if (!sources->keys || !sources->filters) {
+        RedisModule_ReplyWithError(ctx, ERR_NO_MEMORY);
+        return false;
+    }
+    while (sources->nkeys < n) {
+        struct key *key = &sources->keys[sources->nkeys];
+        bool is_good = key_open(ctx, names[sources->nkeys], FOR_READING, key);
+        sources->nkeys++;
+        if (!is_good) return false;
+        if (key->filter) sources->filters[sources->nfilters++] = key->filter;
+    }
+    return true;
+}
+
+/* Writes what is wrong with source `number`, compared with another filter. */
+static void describe(enum difference difference, uint32_t layer, const struct filter *source,
+                     const struct filter *other, char *out, size_t size) {
+    const struct layer *a = &source->layers[layer], *b = &other->layers[layer];
+    switch (difference) {
+    case DIFFERENCE_SCHEME:
+        snprintf(out, size, "its hash is %s and not %s", args_scheme_name(source->scheme),
+                 args_scheme_name(other->scheme));
+        break;
+    case DIFFERENCE_LAYOUT:
+        snprintf(out, size, "its layout is %s and not %s", args_layout_name(source->layout),
+                 args_layout_name(other->layout));
+        break;
+    case DIFFERENCE_BITS:
+        snprintf(out, size, "its layer %u has %llu bits and not %llu", layer + 1,
+                 (unsigned long long)a->nbits, (unsigned long long)b->nbits);
+        break;
+    default:
+        snprintf(out, size, "its layer %u has %u hashes and not %u", layer + 1, a->nhashes,
+                 b->nhashes);
+    }
+}
+
+/* Whether all sources can be combined with each other, and with `dest` if it is not NULL. False:
+ * the error, which names the first difference, has been sent. Each is compared with the longest
+ * chain before it, for that has every layer that any of them has. */
+static bool are_alike(RedisModuleCtx *ctx, const char *verb, const struct filter *dest,
+                      const struct sources *sources) {
+    const struct filter *longest = dest;
+    for (size_t i = 0; i < sources->nkeys; i++) {
+        const struct filter *source = sources->keys[i].filter;
+        if (!source) continue;
+        uint32_t layer = 0;
+        enum difference difference =
+            longest ? combine_difference(source, longest, &layer) : DIFFERENCE_NONE;
+        if (difference != DIFFERENCE_NONE) {
+            char what[96], text[160];
+            describe(difference, layer, source, longest, what, sizeof(what));
+            snprintf(text, sizeof(text), "ERR cannot %s source %zu: %s", verb, i + 1, what);
+            RedisModule_ReplyWithError(ctx, text);
+            return false;
+        }
+        if (!longest || source->nlayers > longest->nlayers) longest = source;
+    }
+    return true;
+}
+
+/* ---- BF.MERGE ----------------------------------------------------------------------------- */
+
+/* The filter to merge into: the key's own, or a copy of it if that cannot say that its count is an
+ * estimate, or of the first source if there is none. NULL: no memory. */
+static struct filter *merge_target(const struct key *dest, const struct sources *sources,
+                                   uint64_t max_bytes) {
+    if (dest->value && !packed_is_packed(dest->value)) return dest->filter;
+    if (dest->value) return packed_make_whole(dest->value);
+    struct filter *copy;
+    if (filter_size_bytes(sources->filters[0]) > max_bytes) return NULL;
+    return filter_copy(sources->filters[0], &copy) == STATUS_OK ? copy : NULL;
+}
+
+/* NULL, or the error text; *changed: whether dest did, or came to be. */
+static const char *merge(struct key *dest, const struct sources *sources, bool *changed) {
+    uint64_t max_bytes = config_max_bytes(dest->ctx);
+    struct filter *target = merge_target(dest, sources, max_bytes);
+    if (!target) return ERR_NO_MEMORY;
+    bool is_new = !dest->value;
+    enum status st = combine_union(target, sources->filters, sources->nfilters, max_bytes, changed);
+    if (target != dest->filter) {
+        if (st == STATUS_OK && (is_new || *changed)) {
+            key_set(dest, target);
+        } else {
+            filter_free(target);
+        }
+    }
+    if (st == STATUS_PARAM) return ERR_MERGE_LAYERS;
+    if (st != STATUS_OK) return ERR_NO_MEMORY;
+    *changed |= is_new;
+    return NULL;
+}
+
+/* One line when a merge takes a filter far beyond its promise: until it has been cleared or
+ * replaced, the next merges say no more. */
+static void log_overfill(const struct key *dest) {
+    size_t len;
+    const char *name = RedisModule_StringPtrLen(dest->name, &len);
+    char shown[65]; // a key's bytes must not write lines of their own
+    size_t n = len < sizeof(shown) - 1 ? len : sizeof(shown) - 1;
+    for (size_t i = 0; i < n; i++) shown[i] = isprint((unsigned char)name[i]) ? name[i] : '?';
+    shown[n] = '\0';
+    RedisModule_Log(dest->ctx, "warning",
+                    "BF.MERGE overfilled %s: about %llu items in a capacity of %llu, false yes now "
+                    "%.3g, promised %.3g; BF.STATS has more",
+                    shown, (unsigned long long)filter_items(dest->filter),
+                    (unsigned long long)filter_capacity(dest->filter),
+                    measure_error_rate(dest->filter), measure_promise(dest->filter));
+}
+
+/* BF.MERGE dest source [source ...] */
+int cmd_merge(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
+    if (argc < 3) return RedisModule_WrongArity(ctx);
+    struct sources sources = {0};
+    struct key dest;
+    if (!key_open(ctx, argv[1], FOR_WRITING, &dest)) goto out;
+    if (!sources_open(ctx, argv + 2, (size_t)argc - 2, &sources)) goto out;
+    if (!dest.filter && sources.nfilters == 0) {
+        RedisModule_ReplyWithError(ctx, ERR_NOT_FOUND);
+        goto out;
+    }
+    if (!are_alike(ctx, "merge", dest.filter, &sources)) goto out;
+    bool changed = false;
+    bool was_overfilled = dest.filter && measure_is_overfilled(dest.filter);
+    const char *error = merge(&dest, &sources, &changed);
+    if (error) {
+        RedisModule_ReplyWithError(ctx, error);
+        goto out;
+    }
+    RedisModule_ReplyWithSimpleString(ctx, "OK");
+    metrics.merges++;
+    if (changed) {
+        bool is_news = !was_overfilled && !config_is_told(ctx);
+        if (is_news && measure_is_overfilled(dest.filter)) log_overfill(&dest);
+        RedisModule_ReplicateVerbatim(ctx);
+        key_announce(&dest, "bf.merge");
+    }
+out:
+    sources_close(&sources);
+    key_close(&dest);
+    return REDISMODULE_OK;
+}
+
+/* ---- BF.INTERSTORE ------------------------------------------------------------------------ */
+
+/* Two chains may hold a common item in different layers, which the intersection of the layers would
+ * lose. False: the error has been sent. */
+static bool have_one_layer(RedisModuleCtx *ctx, const struct sources *sources) {
+    for (size_t i = 0; i < sources->nkeys; i++) {
+        const struct filter *source = sources->keys[i].filter;
+        if (!source || source->nlayers == 1) continue;
+        char text[128];
+        snprintf(text, sizeof(text),
+                 "ERR cannot intersect source %zu: it has %u layers, and a common item may be in "
+                 "any of them",
+                 i + 1, source->nlayers);
+        RedisModule_ReplyWithError(ctx, text);
+        return false;
+    }
+    return true;
+}
+
+/* Puts `common` in the place of what dest held, or nothing if it is NULL; a TTL goes with the
+ * former, as with SINTERSTORE. */
+static void interstore(struct key *dest, struct filter *common) {
+    bool existed = dest->value != NULL;
+    if (existed) key_delete(dest);
+    RedisModule_ReplyWithSimpleString(dest->ctx, "OK");
+    if (!existed && !common) return;
+    RedisModule_ReplicateVerbatim(dest->ctx);
+    if (common) {
+        key_set(dest, common);
+        key_announce(dest, "bf.interstore");
+    } else {
+        key_announce_deletion(dest);
+    }
+}
+
+/* BF.INTERSTORE dest source [source ...] */
+int cmd_interstore(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
+    if (argc < 3) return RedisModule_WrongArity(ctx);
+    struct sources sources = {0};
+    struct key dest;
+    if (!key_open(ctx, argv[1], FOR_WRITING, &dest)) goto out;
+    if (!sources_open(ctx, argv + 2, (size_t)argc - 2, &sources)) goto out;
+    if (!have_one_layer(ctx, &sources) || !are_alike(ctx, "intersect", NULL, &sources)) goto out;
+    struct filter *common = NULL;
+    bool is_empty = sources.nfilters < sources.nkeys; // a missing source has nothing in common
+    if (!is_empty && combine_intersection(sources.filters, sources.nfilters, config_max_bytes(ctx),
+                                          &common) != STATUS_OK) {
+        RedisModule_ReplyWithError(ctx, ERR_NO_MEMORY);
+        goto out;
+    }
+    sources_close(&sources); // dest may be one of them
+    sources = (struct sources){0};
+    interstore(&dest, common);
+out:
+    sources_close(&sources);
+    key_close(&dest);
+    return REDISMODULE_OK;
+}
+
+/* ---- BF.CLEAR ----------------------------------------------------------------------------- */
+
+/* BF.CLEAR key */
+int cmd_clear(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
+    if (argc != 2) return RedisModule_WrongArity(ctx);
+    struct key key;
+    if (!key_open_existing(ctx, argv[1], FOR_WRITING, &key)) goto out;
+    bool changed;
+    if (filter_empty(key.filter, &changed) != STATUS_OK) {
+        RedisModule_ReplyWithError(ctx, ERR_NO_MEMORY);
+        goto out;
+    }
+    RedisModule_ReplyWithSimpleString(ctx, "OK");
+    if (changed) {
+        RedisModule_ReplicateVerbatim(ctx);
+        key_announce(&key, "bf.clear");
+    }
+out:
+    key_close(&key);
+    return REDISMODULE_OK;
+}

@@ -1,0 +1,65 @@
+/* INFO bf. See metrics.h. */
+
+#include "module/metrics.h"
+
+#include <stdatomic.h>
+
+struct metrics metrics;
+
+/* All that the server has ever got, as it is or was last; and of it, what it has freed. */
+static struct usage held;
+static struct { atomic_uint_fast64_t filters, layers, items, bytes; } freed;
+
+struct usage metrics_usage(const void *value, const struct filter *filter) {
+    if (!value) return (struct usage){0};
+    return (struct usage){.filters = 1,
+                          .layers = filter->nlayers,
+                          .items = filter_items(filter),
+                          .bytes = packed_size_bytes(value)};
+}
+
+void metrics_settle(struct usage *known, struct usage now) {
+    // Differences may be negative: modulo 2^64 the sums are right all the same.
+    held.filters += now.filters - known->filters;
+    held.layers += now.layers - known->layers;
+    held.items += now.items - known->items;
+    held.bytes += now.bytes - known->bytes;
+    *known = now;
+}
+
+static struct usage usage_of(const void *value) {
+    struct packed_view view;
+    return metrics_usage(value, packed_look(value, &view));
+}
+
+void metrics_hold(const void *value) {
+    struct usage none = {0};
+    metrics_settle(&none, usage_of(value));
+}
+
+void metrics_release(const void *value) {
+    struct usage usage = usage_of(value);
+    atomic_fetch_add(&freed.filters, usage.filters);
+    atomic_fetch_add(&freed.layers, usage.layers);
+    atomic_fetch_add(&freed.items, usage.items);
+    atomic_fetch_add(&freed.bytes, usage.bytes);
+}
+
+static void on_info(RedisModuleInfoCtx *ctx, int for_crash_report) {
+    (void)for_crash_report;
+    // Without a name: the section is called as the module is, and so begin the fields: bf_filters.
+    if (RedisModule_InfoAddSection(ctx, "") != REDISMODULE_OK) return; // not asked for
+    RedisModule_InfoAddFieldULongLong(ctx, "filters", held.filters - atomic_load(&freed.filters));
+    RedisModule_InfoAddFieldULongLong(ctx, "layers", held.layers - atomic_load(&freed.layers));
+    RedisModule_InfoAddFieldULongLong(ctx, "items", held.items - atomic_load(&freed.items));
+    RedisModule_InfoAddFieldULongLong(ctx, "bytes", held.bytes - atomic_load(&freed.bytes));
+    RedisModule_InfoAddFieldULongLong(ctx, "adds", metrics.adds);
+    RedisModule_InfoAddFieldULongLong(ctx, "checks", metrics.checks);
+    RedisModule_InfoAddFieldULongLong(ctx, "checks_absent", metrics.checks_absent);
+    RedisModule_InfoAddFieldULongLong(ctx, "merges", metrics.merges);
+    RedisModule_InfoAddFieldULongLong(ctx, "imports", metrics.imports);
+}
+
+int metrics_register(RedisModuleCtx *ctx) {
+    return RedisModule_RegisterInfoFunc(ctx, on_info);
+}

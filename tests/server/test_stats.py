@@ -1,0 +1,140 @@
+"""BF.STATS, and what BF.MERGE logs: the contract's section 4. That the estimates and rates are true
+is measured in unit/test_statistics.c."""
+
+import math
+
+import pytest
+
+from checks import add_all, assert_refused, bits_of, card_and_layers, info
+from formats_model import ones
+from resp import FALSE, NULL, OK, Reply, error
+
+FIELDS = [
+    "layout", "hash", "items", "estimated items", "capacity", "utilisation", "promised error rate",
+    "current error rate", "bits per key", "bits per item", "fill ratio", "bytes", "expansion", "layers",
+    "items are estimated", "state", "advice",
+]  # fmt: skip
+LAYER_FIELDS = ["capacity", "items", "bits", "hashes", "fill ratio"]
+REALS = {"utilisation", "promised error rate", "current error rate", "bits per key", "bits per item", "fill ratio"}
+ITEMS = ["item%d" % i for i in range(1000)]
+
+
+def stats(call3, key):
+    reply = call3("BF.STATS", key)
+    assert reply.kind == "%" and [name.value for name, _ in reply.value] == FIELDS
+    return reply.plain
+
+
+@pytest.mark.parametrize("words, layout, hash_", [
+    (("0.01", "100"), b"CLASSIC", b"XXH64"),
+    (("0.01", "100", "LAYOUT", "BLOCKED"), b"BLOCKED", b"XXH64"),
+    (("BITSPERKEY", "9.6", "100", "HASH", "FNV1A", "EXPANSION", "4"), b"CLASSIC", b"FNV1A"),
+    (("0.02", "2000", "NONSCALING"), b"CLASSIC", b"XXH64"),
+])  # fmt: skip
+def test_every_field_is_what_the_filter_is(call, call3, words, layout, hash_):
+    assert call("BF.RESERVE", "k", *words) == OK
+    add_all(call, "k", ITEMS)
+    seen, (card, layers), about = stats(call3, "k"), card_and_layers(call, "k"), info(call, "k")
+    arrays = [ones(bits) for bits in bits_of(call, "k")]
+    m = sum(layer.bits for layer in layers)
+    fills = [n / layer.bits for n, layer in zip(arrays, layers)]
+    assert (seen["layout"], seen["hash"], seen["items"], seen["bytes"]) == (layout, hash_, card, about["Size"])
+    assert (seen["capacity"], seen["expansion"]) == (about["Capacity"], about["Expansion rate"])
+    assert seen["utilisation"] == card / about["Capacity"]
+    assert seen["fill ratio"] == sum(arrays) / m and seen["bits per item"] == m / card
+    estimate = sum(-layer.bits / layer.hashes * math.log(1 - fill) for layer, fill in zip(layers, fills))
+    assert abs(seen["estimated items"] - estimate) <= 0.5 + 1e-6
+    if layout == b"CLASSIC":
+        right = math.prod(1 - fill**layer.hashes for layer, fill in zip(layers, fills))
+        assert math.isclose(seen["current error rate"], 1 - right, rel_tol=1e-9)
+    by_bits = words[0] == "BITSPERKEY"
+    promised = 2 * layers[0].ratio if by_bits else float(words[0])
+    assert math.isclose(seen["promised error rate"], promised, rel_tol=1e-5)  # BF.DEBUG has six digits
+    assert seen["bits per key"] == (9.6 if by_bits else m / about["Capacity"])
+    assert seen["items are estimated"] is False
+    for layer, told, fill in zip(layers, seen["layers"], fills):
+        assert list(told) == LAYER_FIELDS
+        assert list(told.values()) == [layer.capacity, layer.size, layer.bits, layer.hashes, fill]
+    assert len(seen["layers"]) == len(layers)
+
+
+def test_shapes_in_both_protocols(call, call3):
+    call("BF.RESERVE", "k", "0.01", "100", "NONSCALING")
+    call("BF.ADD", "k", "a")
+    new, old = call3("BF.STATS", "k"), call("BF.STATS", "k")
+    assert old.kind == "*" and [reply.value for reply in old.value[::2]] == FIELDS
+    for (name, value), flat in zip(new.value, old.value[1::2]):
+        if name.value in REALS:
+            assert value.kind == "," and flat.kind == "$" and float(flat.value) == value.value
+        elif name.value == "layers":
+            assert (value.kind, value.value[0].kind, flat.kind, flat.value[0].kind) == ("*", "%", "*", "*")
+            assert [reply.value for reply in flat.value[0].value[::2]] == LAYER_FIELDS
+        elif name.value == "items are estimated":
+            assert (value, flat) == (FALSE, Reply(":", 0))
+        elif name.value == "expansion":
+            assert (value, flat) == (NULL, Reply("$", None))
+        else:
+            assert value == flat
+
+
+def test_an_empty_filter_has_no_items_and_is_never_wrong(call, call3):
+    call("BF.RESERVE", "k", "0.01", "100")
+    seen = stats(call3, "k")
+    assert seen["items"] == seen["estimated items"] == seen["fill ratio"] == seen["current error rate"] == 0
+    assert seen["bits per item"] == 0 and seen["utilisation"] == 0
+
+
+def test_missing_key_and_half_loaded_filter(call):
+    assert_refused(call, "ERR not found", "BF.STATS", "missing")
+    call("BF.ADD", "a", "a")
+    header = call("BF.SCANDUMP", "a", 0).plain
+    call("BF.LOADCHUNK", "k", *header)
+    assert call("BF.STATS", "k") == error("ERR filter is being loaded")
+
+
+def test_it_says_when_items_are_estimated_also_after_a_reload(call, call3):
+    for key in "ab":
+        call("BF.RESERVE", key, "0.01", "100")
+        call("BF.ADD", key, key)
+    call("BF.MERGE", "a", "b")
+    call("BF.IMPORT", "c", "FORMAT", "portable", "DATA", call("BF.EXPORT", "b").plain)
+    assert call("DEBUG", "RELOAD") == OK
+    assert [stats(call3, key)["items are estimated"] for key in "abc"] == [True, False, True]
+    call("BF.CLEAR", "a")
+    assert stats(call3, "a")["items are estimated"] is False
+
+
+def test_state_is_ok_full_or_overfilled_with_advice(call, call3):
+    call("BF.RESERVE", "k", "0.01", "500", "NONSCALING")
+    add_all(call, "k", ITEMS[:400])
+    assert (stats(call3, "k")["state"], stats(call3, "k")["advice"]) == (b"ok", b"")
+    call("BF.MADD", "k", *ITEMS)
+    seen = stats(call3, "k")
+    assert seen["state"] == b"full" and b"no new items" in seen["advice"]
+    call("BF.RESERVE", "scaling", "0.01", "500")
+    add_all(call, "scaling", ITEMS)
+    assert stats(call3, "scaling")["state"] == b"ok"
+    m = 8000
+    full = (7).to_bytes(4, "little") + m.to_bytes(8, "little") + b"\xff" * (m // 8)
+    call("BF.IMPORT", "saturated", "FORMAT", "portable", "DATA", full)
+    seen = stats(call3, "saturated")
+    assert seen["state"] == b"overfilled" and b"larger" in seen["advice"]
+    assert seen["current error rate"] == 1 and seen["fill ratio"] == 1
+
+
+def test_a_merge_that_overfills_is_logged_once(server, call, call3):
+    for i in range(4):
+        call("BF.RESERVE", "part%d\n" % i, "0.01", "300", "NONSCALING")
+        add_all(call, "part%d\n" % i, ["%d-%d" % (i, j) for j in range(300)])
+
+    def lines():
+        return [line for line in server.log.splitlines() if "BF.MERGE overfilled" in line]
+
+    before = len(lines())
+    for i in (1, 2, 3):
+        assert call("BF.MERGE", "part0\n", "part%d\n" % i) == OK
+    assert stats(call3, "part0\n")["state"] == b"overfilled"
+    (line,) = lines()[before:]
+    assert "overfilled part0?: about " in line and "in a capacity of 300" in line and "promised 0.01" in line
+    assert call("BF.MERGE", "new", "part0\n") == OK  # another key, another line
+    assert len(lines()) == before + 2
