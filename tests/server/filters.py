@@ -2,7 +2,8 @@
 
     look, same_filter   everything a filter shows, and whether two looks are of the same filter, bit
                         by bit: every persistence path goes through this one helper
-    Filters             one filter of every shape and layout on a server, and how each looked
+    Filters             one filter of every shape and layout on a server, an adopted one, and how
+                        each looked
     header, load_random a filter as bytes, built here from rdb/FORMAT.md alone
     Writer              a thread that adds until the server dies, and knows what was acknowledged
     Stream              what arrives in the AOF, which is what replicas get too
@@ -18,6 +19,7 @@ from collections import namedtuple
 
 from bloom_model import xxh64
 from checks import CHUNK_LIMIT, LOADING, dump, info, load
+from formats_model import RedisBloom
 from resp import OK, Connection, error
 
 LAYOUTS = ["CLASSIC", "BLOCKED"]
@@ -97,9 +99,24 @@ class Filters:
             for given in (1, 3):
                 self._load_half_way(call, "%shalf-loaded-%d:%s" % (prefix, given, layout), layout, given)
         assert info(call, "%sfive-layers:CLASSIC" % prefix)["Number of filters"] == 5
+        self._adopt(call, prefix + "adopted")
         if hundred_mb:
             load_random(call, prefix + "hundred-mb", HUNDRED_MB)
             self.looks[prefix + "hundred-mb"] = look(call, prefix + "hundred-mb")
+
+    def _adopt(self, call, key):
+        """A filter of RedisBloom's, of its own type."""
+        model = RedisBloom(0.01, 10, 3)
+        for item in ITEMS:
+            model.add(item.encode())
+        head = 20 + 53 * len(model.layers)
+        pieces, end = [(1, model.data[:head])], 1
+        for layer in model.layers:
+            end += len(layer.bits)
+            pieces.append((end, bytes(layer.bits)))
+        load(call, key, pieces)
+        assert call("TYPE", key).plain == "MBbloom--" and len(model.layers) > 2
+        self.looks[key] = look(call, key)
 
     def _load_half_way(self, call, key, layout, given):
         make(call, key, "five-layers", layout)

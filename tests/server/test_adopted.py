@@ -324,7 +324,11 @@ def with_fields(data, layer=0, **fields):
 
 @pytest.mark.parametrize(
     "fields",
-    [{"growth": 0}, {"growth": 4}, {"growth": 2**32 - 1}, {"bpe": 14.377587566051171}, {"size": 1001, "items": 1001}],
+    [
+        *({"growth": x} for x in (0, 4, 2**32 - 1)),
+        {"bpe": math.nextafter(14.37758756605117, 15)},
+        {"size": 1001, "items": 1001},
+    ],
     ids=str,
 )
 def test_what_redisbloom_stores_is_written_back_as_it_was(call, fields):
