@@ -204,8 +204,17 @@ def shuffled(source, items, others):
                                         (4, struct.pack("<d", source.choice(REALS))), (5, b""))))
     elif items:
         opcode, value = items[at % len(items)]
-        items[at % len(items)] = (opcode, source.choice((flip, cut))(source, value))
+        items[at % len(items)] = (opcode, damaged(source, opcode, value))
     return items
+
+
+def damaged(source, opcode, value):
+    """Another number in place of a number, bytes with damage in place of bytes."""
+    if opcode in (1, 2) and source.random() < 0.8:
+        return length(source.choice((*NUMBERS, source.getrandbits(16))) % (1 << 64))
+    if opcode == 4 and source.random() < 0.8:
+        return struct.pack("<d", source.choice(REALS))
+    return source.choice((flip, cut))(source, value)
 
 
 class Payloads:
@@ -226,7 +235,10 @@ class Payloads:
         others = source.choice(self.seeds)[1] or items
         if way < 0.65 and items:  # a field of the record
             first = next((i for i, item in enumerate(items) if item[0] == 5), 0)
-            value = field(source, items[first][1]) if items[first][0] == 5 else flip(source, items[first][1])
+            if items[first][0] == 5 and len(items) > first + 1 and items[0][0] != 5:
+                first = source.randrange(len(items))  # a record of numbers, as RedisBloom's
+            opcode, value = items[first]
+            value = field(source, value) if opcode == 5 and items[0][0] == 5 else damaged(source, opcode, value)
             items = [*items[:first], (items[first][0], value), *items[first + 1 :]]
         if way >= 0.6:
             for _ in range(source.choice((1, 1, 2))):

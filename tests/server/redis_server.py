@@ -28,6 +28,8 @@ REDIS_SERVER = os.environ.get("REDIS_SERVER", "redis-server")
 MODULE = os.path.abspath(os.environ.get("BLOOMPORT_SO", str(REPO / "build" / "bloomport.so")))
 PRELOAD = os.environ.get("BLOOMPORT_PRELOAD", "")
 WRAP = shlex.split(os.environ.get("BLOOMPORT_WRAP", ""))
+# The module or its allocator is not the one that users have.
+INSTRUMENTED = bool(PRELOAD or WRAP or os.environ.get("BLOOMPORT_COVERAGE"))
 START_SECONDS = 120 if PRELOAD or WRAP else 30
 STOP_SECONDS = 120 if PRELOAD or WRAP else 30
 

@@ -7,7 +7,7 @@ import subprocess
 import pytest
 
 from checks import DEFAULTS, settings
-from redis_server import MODULE, PRELOAD, Server, ServerDied
+from redis_server import INSTRUMENTED, MODULE, Server, ServerDied
 from resp import ONE, integer
 
 
@@ -150,7 +150,14 @@ def test_loading_twice_fails_with_one_log_line_and_the_first_goes_on(new_server,
     assert settings(server.call)["bf.initial-size"] == "60"
 
 
-@pytest.mark.skipif(bool(PRELOAD), reason="sanitizers add symbols of their own")
+def test_a_server_that_has_one_of_the_commands_refuses_the_module_and_says_which():
+    server = Server(config={"rename-command": ("GET", "bf.add")})
+    with pytest.raises(ServerDied, match="bf.add exists already: another module or this server itself has BF"):
+        server.start()
+    server.close()
+
+
+@pytest.mark.skipif(INSTRUMENTED, reason="sanitizers add symbols of their own")
 def test_library_exports_only_its_entry_point():
     out = subprocess.run(["nm", "-D", "--defined-only", MODULE], stdout=subprocess.PIPE, check=True)
     names = {line.split()[-1].decode() for line in out.stdout.splitlines()}

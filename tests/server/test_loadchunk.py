@@ -13,6 +13,7 @@ import pytest
 
 from checks import BAD_DATA, LOADING, arity_error, assert_one_error, assert_refused, changes, dump, filter_state
 from checks import layers_of, load
+from filters import Layer, header
 from resp import OK, ONE, ZERO, error, integer, simple
 
 NO_LINK = "ERR invalid offset - no link found"
@@ -38,6 +39,12 @@ def half(call, chunks):
 
 
 # The header
+
+
+def test_header_of_a_filter_half_way_is_refused(call):
+    """A dump is taken of whole filters only; an RDB file may hold such a header."""
+    loading = header([Layer(10, 0, 0, 0.01, 7, 100)], flags=1, loaded=5)
+    assert_refused(call, BAD_DATA, "BF.LOADCHUNK", "copy", 1, loading)
 
 
 def test_header_is_taken_on_a_missing_key_only_at_iterator_one(call, chunks):

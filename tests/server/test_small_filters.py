@@ -8,7 +8,7 @@ import pytest
 
 from checks import add_all, assert_refused, card_and_layers, changes, dump, info, load
 from filters import QUIET, follow, look, same_filter, server_info, until, until_in_sync
-from redis_server import PRELOAD
+from redis_server import INSTRUMENTED
 from resp import OK, ONE, ZERO, integer
 
 ITEMS = ["item%d" % i for i in range(250)]  # what looks ask for
@@ -31,7 +31,7 @@ def used(call):
     return int(server_info(call, "memory")["used_memory"])
 
 
-@pytest.mark.skipif(bool(PRELOAD), reason="the sanitizer's allocator takes the place of the server's")
+@pytest.mark.skipif(INSTRUMENTED, reason="the sanitizer's allocator takes the place of the server's")
 def test_20000_filters_of_100_items_take_at_most_260_bytes_each_all_told(new_server):
     """used_memory, the server's own account, after minus before, over the number of keys: the value
     (159 bytes asked for), the key's name, the object, its entry in the dict and the dict's table."""
