@@ -269,6 +269,19 @@ format: ## clang-format all C files
 clean: ## remove what was built; keeps the fetched header and the data of `make run`
 	rm -rf $(addprefix build/,release asan tsan fuzz coverage valgrind bloomport.so bloomport)
 
+.PHONY: test-servers soak
+# SERVER="redis-8.0 valkey-9" for some of them, JOBS=2 for two at a time; REDIS_SERVER has no say.
+test-servers: $(SO) $(FAULTS_SO) | deps ## the server tests on Redis 7.0, 8.0, Valkey 8.0, 8.1, 9 of Debian: SERVER= T= JOBS=
+	@$(TEST_ENV) BLOOMPORT_SO='$(abspath $(SO))' BLOOMPORT_FAULTS_SO='$(abspath $(FAULTS_SO))' \
+	    $(PYTHON) tests/tools/servers.py --only $(SERVER) --test '$(T)' --jobs $(or $(JOBS),1)
+
+# MINUTES=, SEED= and SERVER=valkey-9, one of those of test-servers.
+soak: | deps ## a mixed load with every answer checked, saves, evictions, restarts, a replica: MINUTES= SERVER=
+	@$(MAKE) --no-print-directory $(SO)
+	@$(TEST_ENV) BLOOMPORT_SO='$(abspath $(SO))' MINUTES='$(MINUTES)' SEED='$(SEED)' \
+	    REDIS_SERVER="$(if $(SERVER),$$($(PYTHON) tests/tools/servers.py --fetch --only $(SERVER) | tail -n 1),$(REDIS_SERVER))" \
+	    $(PYTHON) -B tests/soak/soak.py
+
 help: ## this list
 	@sed -nE 's/^([a-z-]+):.*## (.*)/\1|\2/p' Makefile | awk -F'|' '{printf "  make %-12s %s\n", $$1, $$2}'
 

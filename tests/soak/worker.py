@@ -1,0 +1,287 @@
+"""The soak's workers: each has filters of its own, and a model that knows what every answer must be.
+
+A worker is the only one to touch its filters, so its model is exact: an item that was added is found,
+a known one answers 0 to an add, BF.CARD is the number of adds that answered 1. Whether a key is still
+there is asked inside the same transaction; it may be gone only if it had a time to live or lived
+while the server evicted keys. Besides, all workers add to `shared` filters: there each knows its own
+items, and the answers of 1 of all of them add up to BF.CARD.
+"""
+
+import random
+import sys
+import threading
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "server"))
+
+from checks import FULL, GROWTH_FAILED, NO_MEMORY, dump  # noqa: E402  (the path must come first)
+from resp import OK, ONE, ZERO, Connection, error  # noqa: E402
+
+KINDS = [
+    ("0.01", "100", "EXPANSION", "2"),
+    ("0.001", "500", "EXPANSION", "2", "LAYOUT", "BLOCKED"),
+    ("0.01", "4000", "NONSCALING"),
+    ("0.02", "1000", "EXPANSION", "4", "HASH", "FNV1A"),
+    ("BITSPERKEY", "12", "300", "EXPANSION", "3"),
+    ("0.01", "40000", "EXPANSION", "2"),
+    ("0.01", "20000", "NONSCALING", "LAYOUT", "BLOCKED"),
+    ("0.1", "10", "EXPANSION", "1"),
+]
+MOST_ITEMS = 8000  # then a filter is dropped and begun anew
+SHARED = ["shared:%d" % i for i in range(3)]
+
+
+class Fault(Exception):
+    """The server did what it must not."""
+
+
+class Model:
+    """One filter as its worker knows it."""
+
+    def __init__(self, key, kind):
+        self.key, self.kind = key, kind
+        self.forget()
+
+    def forget(self):
+        """As if the key were gone."""
+        self.exists = self.may_be_gone = False
+        self.items, self.asked, self.ones = [], 0, 0
+
+
+class Worker(threading.Thread):
+    def __init__(self, number, address, state):
+        super().__init__(daemon=True)
+        self.number, self.state = number, state
+        self.random = random.Random(state.seed * 1000 + number)
+        self.models = [Model("w%d:%d" % (number, i), kind) for i, kind in enumerate(KINDS)]
+        self.shared = {key: Model(key, None) for key in SHARED}
+        self.connection = Connection(address, timeout=120)
+        self.call = self.connection.call
+        self.count = 0  # of items ever made, so that none comes twice
+        self.operations = self.checks = self.absent = self.false_yes = self.gone = self.refused = 0
+        self.expected_yes = 0.0
+        self.problem = None
+
+    # ---- running
+
+    def run(self):
+        try:
+            while self.state.wait_for_turn():
+                self.step()
+        except Exception as problem:  # told by the conductor
+            self.problem = problem
+            self.state.failed()
+
+    def step(self):
+        model = self.random.choice(self.models)
+        if not model.exists:
+            return self.create(model)
+        if len(model.items) >= MOST_ITEMS:
+            return self.drop(model)
+        acts = [self.add] * 10 + [self.ask] * 10 + [self.add_shared] * 4
+        acts += [self.drop, self.expire, self.copy, self.reload_chunks, self.export, self.rename]
+        act = self.random.choice(acts)
+        act(model)
+
+    def together(self, model, *commands):
+        """The replies to a series about one filter, or None if memory was short and it was refused.
+
+        Where the key may go at any time the series is a transaction; the server refuses even to
+        queue one when memory is used up. Else it is a pipeline, in which reads go on."""
+        self.operations += len(commands)
+        if model.may_be_gone:
+            replies = self.connection.pipeline([("MULTI",), *commands, ("EXEC",)])
+            refusal = next((reply for reply in replies if reply.is_error), None)
+            replies = replies[-1].value
+        else:
+            replies = self.connection.pipeline(commands)
+            refusal = next((reply for reply in replies if reply.is_error and "OOM" in reply.value), None)
+        if refusal:
+            self.check(self.state.is_short and "OOM" in refusal.value, "%r: %r", commands[-1][:2], refusal)
+            self.refused += 1
+            return None
+        return replies
+
+    def check(self, claim, text, *words):
+        self.checks += 1
+        if not claim:
+            raise Fault("worker %d: %s" % (self.number, text % words))
+
+    def is_there(self, model, reply):
+        """Whether the key is there; if not, whether it may be gone."""
+        if reply.value == 1:
+            return True
+        self.check(model.may_be_gone, "%s is gone", model.key)
+        self.gone += 1
+        model.forget()
+        return False
+
+    # ---- what is done to a filter
+
+    def create(self, model):
+        reply = self.call("BF.RESERVE", model.key, *model.kind)
+        self.operations += 1
+        if reply.is_error:
+            short = reply.value.startswith("OOM") or reply == error(NO_MEMORY)
+            self.check(self.state.is_short and short, "BF.RESERVE %s: %r", model.key, reply)
+            self.refused += 1
+            return
+        model.exists, model.may_be_gone = True, self.state.is_evicting
+
+    def fresh(self, count):
+        self.count += count
+        return ["%d-%d" % (self.number, i) for i in range(self.count - count, self.count)]
+
+    def some(self, model, count):
+        return self.random.sample(model.items, min(count, len(model.items)))
+
+    def add(self, model):
+        known, new = self.some(model, 5), self.fresh(self.random.choice([1, 1, 7, 60, 200]))
+        words = ("BF.MADD", model.key) if self.random.random() < 0.5 else ("BF.INSERT", model.key, "NOCREATE", "ITEMS")
+        replies = self.together(model, ("EXISTS", model.key), (*words, *known, *new))
+        if replies is None:
+            return
+        if replies[0].value == 0:
+            self.is_there(model, replies[0])  # BF.MADD has made another of that name
+            self.call("DEL", model.key)
+            return
+        answers = replies[1]
+        self.check(answers.kind == "*", "%s: %r", model.key, answers)
+        for item, answer in zip(known, answers.value):
+            self.check(answer == ZERO, "%s: known %s answers %r", model.key, item, answer)
+        self.learn(model, new, answers, len(known))
+
+    def learn(self, model, items, reply, skip=0):
+        """What adding new `items` answered; answers to known ones stand before."""
+        answers = reply.value[skip:]
+        for item, answer in zip(items, answers):
+            if answer.is_error:
+                is_full = answer == error(FULL) and "NONSCALING" in model.kind
+                no_room = answer == error(GROWTH_FAILED) and self.state.is_short
+                self.check(is_full or no_room, "%s: %r", model.key, answer)
+                continue
+            model.ones += answer.value
+            model.items.append(item)
+        stopped = answers and answers[-1] == error(FULL)
+        self.check(stopped or len(answers) == len(items), "%s: %d answers", model.key, len(answers))
+
+    def ask(self, model, count=100):
+        known = self.some(model, count)
+        absent = ["absent-%d-%d" % (self.number, self.random.getrandbits(60)) for _ in range(20)]
+        replies = self.together(
+            model, ("EXISTS", model.key), ("BF.MEXISTS", model.key, *known, *absent), ("BF.CARD", model.key), ("BF.INFO", model.key)
+        )
+        if replies is None or not self.is_there(model, replies[0]):
+            return
+        answers = replies[1].plain
+        self.checks += len(answers)
+        missing = [item for item, answer in zip(known, answers) if not answer]
+        self.check(not missing, "%s lost %s", model.key, missing[:3])
+        self.check(replies[2].value == model.ones, "%s: BF.CARD %r, not %d", model.key, replies[2], model.ones)
+        self.check(replies[3].value[7].value == model.ones, "%s: BF.INFO %r", model.key, replies[3])
+        self.absent += len(absent)
+        self.false_yes += sum(answers[len(known) :])
+        self.expected_yes += len(absent) * (0.0031 if model.kind[0] == "BITSPERKEY" else float(model.kind[0]))
+
+    def add_shared(self, _):
+        if self.state.is_evicting:
+            return
+        mine = self.shared[self.random.choice(SHARED)]
+        new = self.fresh(20)
+        replies = self.together(mine, ("BF.INSERT", mine.key, "NOCREATE", "ITEMS", *new), ("BF.MEXISTS", mine.key, *self.some(mine, 50)) if mine.items else ("PING",))
+        if replies is None:
+            return
+        for item, answer in zip(new, replies[0].value):
+            if answer == error(GROWTH_FAILED) and self.state.is_short:
+                continue
+            self.check(not answer.is_error, "%s: %r", mine.key, answer)
+            mine.ones += answer.value
+            mine.items.append(item)
+        if mine.items and replies[1].kind == "*":
+            self.check(0 not in replies[1].plain, "%s lost an item", mine.key)
+
+    def drop(self, model):
+        reply = self.call(self.random.choice(["DEL", "UNLINK"]), model.key)
+        if self.is_there(model, reply):
+            model.forget()
+
+    def expire(self, model):
+        model.may_be_gone = True
+        reply = self.call("PEXPIRE", model.key, self.random.randrange(1, 3000))
+        self.is_there(model, reply)
+
+    def rename(self, model):
+        """A copy takes the place of the original."""
+        name = model.key + ":tmp"
+        replies = self.together(model, ("EXISTS", model.key), ("COPY", model.key, name, "REPLACE"))
+        if replies is None or not self.is_there(model, replies[0]):
+            return
+        self.check(replies[1] == ONE, "COPY of %s: %r", model.key, replies[1])
+        reply = self.call("RENAME", name, model.key)
+        if reply != OK:  # evicted or expired in between
+            self.check(model.may_be_gone, "RENAME of %s: %r", model.key, reply)
+
+    # Three ways to make the same filter again under another name.
+
+    def copy(self, model):
+        self.twin(model, lambda: [("COPY", model.key, model.key + ":twin")])
+
+    def reload_chunks(self, model):
+        try:
+            pieces = dump(self.call, model.key)
+        except AssertionError:  # gone: not found
+            return self.ask(model)
+        self.twin(model, lambda: [("BF.LOADCHUNK", model.key + ":twin", i, data) for i, data in pieces])
+
+    def export(self, model):
+        reply = self.call("DUMP", model.key)
+        if reply.value is None:
+            return self.ask(model)
+        self.twin(model, lambda: [("RESTORE", model.key + ":twin", 0, reply.value)])
+
+    def twin(self, model, commands):
+        """Same digest, which tells whether there is a time to live, too; then it goes again."""
+        names = (model.key, model.key + ":twin")
+        replies = self.together(model, ("EXISTS", names[0]), ("PERSIST", names[0]), *commands(), ("DEBUG", "DIGEST-VALUE", *names), ("UNLINK", names[1]))
+        if replies is None or not self.is_there(model, replies[0]):
+            self.call("DEL", names[1])
+            return
+        self.check(not any(reply.is_error for reply in replies), "%s: %r", model.key, replies[1])
+        one, other = replies[-2].plain
+        self.check(one == other, "%s: its twin is another", model.key)
+
+    # ---- while all rest
+
+    def set_at_risk(self):
+        for model in self.models:
+            model.may_be_gone = model.may_be_gone or model.exists
+
+    def audit(self, address=None):
+        """Every item of every filter; here, or on the replica. TTLs end: what had one is dropped."""
+        for model in self.models:
+            if not model.exists:
+                continue
+            if address is None:
+                self.call("PERSIST", model.key)
+                self.ask(model, count=len(model.items))
+                model.may_be_gone = False
+            else:
+                self.ask_replica(model, address)
+
+    def ask_replica(self, model, address):
+        connection = Connection(address, timeout=120)
+        answers = connection.call("BF.MEXISTS", model.key, *model.items).plain if model.items else []
+        card = connection.call("BF.CARD", model.key)
+        connection.close()
+        self.checks += len(answers)
+        self.check(0 not in answers, "the replica lost items of %s", model.key)
+        self.check(card.value == model.ones, "the replica: BF.CARD of %s", model.key)
+
+    def reconnect(self, address):
+        self.connection.close()
+        self.connection = Connection(address, timeout=120)
+        self.call = self.connection.call
+
+    def forget_all(self):
+        for model in [*self.models, *self.shared.values()]:
+            model.forget()
