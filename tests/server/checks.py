@@ -153,6 +153,13 @@ def settings(call, pattern="bf.*"):
     return dict(zip(flat[::2], flat[1::2]))
 
 
+def has_module_categories(r):
+    """Whether modules can have ACL categories of their own here. Valkey says redis_version 7.2.4."""
+    seen = r.info("server")
+    number = seen.get("valkey_version") or seen["redis_version"]
+    return tuple(map(int, number.split(".")[:2])) >= (7, 4)
+
+
 def changes(call):
     """The server's own count of changes to the data, which is also what it would propagate."""
     text = call("INFO", "persistence").plain

@@ -10,6 +10,7 @@ Environment:
 """
 
 import os
+import resource
 import shlex
 import shutil
 import signal
@@ -97,8 +98,8 @@ class Server:
 
     # Start and stop
 
-    def start(self):
-        """Start the process and wait until it answers PING and has loaded its data."""
+    def launch(self):
+        """Start the process and wait for nothing."""
         assert self.process is None
         if os.path.exists(self.socket):
             os.unlink(self.socket)
@@ -114,9 +115,14 @@ class Server:
                 stdin=subprocess.DEVNULL,
                 stdout=stderr,
                 stderr=stderr,
+                restore_signals=False,  # a full disk (RLIMIT_FSIZE) is an error, not SIGXFSZ
             )
+
+    def start(self):
+        """Start the process and wait until it answers PING and has loaded its data."""
+        self.launch()
         deadline = time.monotonic() + START_SECONDS
-        while not self._answers():
+        while not self.answers():
             if self.process.poll() is not None:
                 code, self.process = self.process.returncode, None
                 raise ServerDied("the server ended at start, code %s\n%s" % (code, self.log_tail()))
@@ -126,7 +132,7 @@ class Server:
             time.sleep(0.01)
         return self
 
-    def _answers(self):
+    def answers(self):
         try:
             probe = Connection(self.socket, timeout=5)
         except OSError:
@@ -176,6 +182,11 @@ class Server:
             self.kill9()
             if not os.environ.get("BLOOMPORT_KEEP"):
                 shutil.rmtree(self.directory, ignore_errors=True)
+
+    def limit_files(self, nbytes):
+        """No file of the server may grow beyond `nbytes`: what a full disk is like; None lifts it."""
+        limit = resource.RLIM_INFINITY if nbytes is None else nbytes
+        resource.prlimit(self.pid, resource.RLIMIT_FSIZE, (limit, resource.RLIM_INFINITY))
 
     def check_alive(self):
         """ServerDied if the process ended although nobody asked for it."""

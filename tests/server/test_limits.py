@@ -6,6 +6,7 @@ import pytest
 
 from bloom_model import hash_xxh64, positions
 from checks import GROWTH_FAILED, NO_MEMORY, add_all, assert_refused, info, layers_of
+from filters import until
 from redis_server import PRELOAD
 from resp import OK, ONE, ZERO, array, error, integer
 
@@ -132,8 +133,8 @@ def test_fresh_filter_of_8_gib_takes_no_resident_memory(call, r, server):
     assert used_memory(r) - before_used >= 8 * GIB
     assert server.rss() - before_rss < 1_000_000
     assert info(call, "k")["Size"] >= 8 * GIB
-    assert call("DEL", "k") == ONE
-    assert used_memory(r) - before_used < 1_000_000
+    assert call("DEL", "k") == ONE  # in the background on some servers
+    until(lambda: used_memory(r) - before_used < 1_000_000, "memory is given back")
 
 
 @needs_8_gib

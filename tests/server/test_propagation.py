@@ -137,7 +137,8 @@ def test_creation_over_an_expired_key_propagates_the_deletion_first(call, stream
     call("BF.ADD", "k", "b")
     call("DEBUG", "SET-ACTIVE-EXPIRE", 1)
     names = [command[0].upper() for command in stream.take()]
-    assert names == [b"DEL", b"BF.INSERT"] or names == [b"MULTI", b"DEL", b"BF.INSERT", b"EXEC"]
+    names = [name for name in names if name not in (b"MULTI", b"EXEC")]  # some servers wrap the two
+    assert names in ([b"DEL", b"BF.INSERT"], [b"UNLINK", b"BF.INSERT"])  # lazyfree-lazy-expire: UNLINK
 
 
 # What changed nothing propagates nothing

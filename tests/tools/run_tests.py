@@ -59,7 +59,7 @@ def run_server(paths, out, counts):
     junit = os.path.join(out, "pytest.xml")
     if os.path.exists(junit):
         os.remove(junit)
-    status = subprocess.run([sys.executable, "-B", "-m", "pytest", "-q", "-p", "no:cacheprovider",
+    status = subprocess.run([sys.executable, "-B", "-m", "pytest", "-q", "-rs", "-p", "no:cacheprovider",
                              f"--junitxml={junit}", *paths]).returncode
     tests = failed = skipped = 0
     if os.path.exists(junit):
