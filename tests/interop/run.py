@@ -18,8 +18,6 @@ import http.server
 import json
 import os
 import queue
-import re
-import shutil
 import struct
 import subprocess
 import sys
@@ -32,44 +30,13 @@ sys.dont_write_bytecode = True
 sys.path[:0] = [str(HERE.parent / "server"), str(HERE.parent / "tools")]
 
 import chromium  # noqa: E402
+import programs  # noqa: E402
+from programs import RUN_SECONDS, Failed, Skip, need, run  # noqa: E402
 from redis_server import Server  # noqa: E402
 
 K = 7
 SIZES = (50021, 65536)  # m: odd and no whole number of bytes; a power of two
-PREPARE_SECONDS = 300  # a download or a build
-RUN_SECONDS = 120
 BATCH = 1000  # items per command
-
-
-class Skip(Exception):
-    """The toolchain or the package is missing: nothing can be said about this language."""
-
-
-class Failed(Exception):
-    """The language is there and something is wrong."""
-
-
-def run(command, cwd, problem=Failed, stdin=b"", seconds=RUN_SECONDS, environment=None):
-    """Standard output of a command; raises `problem` with the end of what it said if it fails."""
-    command = list(map(str, command))
-    try:
-        done = subprocess.run(command, cwd=cwd, input=stdin, stdout=subprocess.PIPE, timeout=seconds,
-                              stderr=subprocess.PIPE, env={**os.environ, **(environment or {})})
-    except FileNotFoundError as missing:
-        raise Skip(f"no {command[0]}") from missing
-    except subprocess.TimeoutExpired as late:
-        raise problem(f"{command[0]}: no end after {seconds} s") from late
-    if done.returncode != 0:
-        said = (done.stdout + done.stderr).decode(errors="replace")
-        said = re.sub(r"\x1b\[[0-9;]*m", "", said).strip()
-        raise problem(f"{' '.join(command[:3])}: status {done.returncode}\n{said[-1000:]}")
-    return done.stdout
-
-
-def need(*tools):
-    for tool in tools:
-        if not shutil.which(tool):
-            raise Skip(f"no {tool}")
 
 
 def lines(items):
@@ -91,13 +58,6 @@ class Program:
     def prepare(self):
         raise NotImplementedError
 
-    def fetch(self, *command, **more):
-        """A step that may fail for want of a package: then the language is skipped."""
-        return run(command, self.folder, problem=Skip, seconds=PREPARE_SECONDS, **more)
-
-    def compile(self, *command, **more):
-        return run(command, self.folder, seconds=PREPARE_SECONDS, **more)
-
     def query(self, path, items):
         out = run([*self.command, "query", path], self.folder, stdin=lines(items))
         return [int(word) for word in out.split()]
@@ -110,24 +70,19 @@ class Python(Program):
     package = "xxhash"
 
     def prepare(self):
-        python = sys.executable
-        if subprocess.run([python, "-c", "import xxhash"], stderr=subprocess.DEVNULL).returncode:
-            venv = self.folder / "venv"
-            python = venv / "bin" / "python"
-            if not python.exists():
-                self.fetch(sys.executable, "-m", "venv", venv)
-            self.fetch(python, "-m", "pip", "install", "-q", "-r", "requirements.txt")
-        self.command = [python, self.folder / "bloom.py"]
+        script = self.folder / "bloom.py"
+        if subprocess.run([sys.executable, "-c", "import xxhash"], stderr=subprocess.DEVNULL).returncode:
+            self.command = programs.python_program(self.folder, script)
+        else:
+            self.command = [sys.executable, script]
 
 
 class Node(Program):
     package = "xxhash-wasm"
 
     def prepare(self):
-        need("node", "npm")
-        copy_sources("browser")  # the module that Node and the page share
-        npm_install(self)
-        self.command = ["node", self.folder / "bloom.mjs"]
+        programs.copy_sources(HERE, WORK, "browser")  # the module that Node and the page share
+        self.command = programs.node_program(self.folder, "bloom.mjs")
 
 
 class Browser(Program):
@@ -136,11 +91,10 @@ class Browser(Program):
     package = "xxhash-wasm"
 
     def prepare(self):
-        need("npm")
         self.command = [chromium.find()]
         if self.command == [None]:
             raise Skip("no chromium (portable.js itself runs under node, too)")
-        npm_install(self)
+        programs.npm_install(self.folder)
 
     def query(self, path, items):
         out = self.job({"mode": "query", "items": items}, Path(path).read_bytes())
@@ -200,19 +154,14 @@ class Go(Program):
     package = "cespare/xxhash/v2"
 
     def prepare(self):
-        local = {"GOTOOLCHAIN": "local"}
-        self.fetch("go", "mod", "download", environment=local)
-        self.compile("go", "build", "-buildvcs=false", "-o", "bloom", ".", environment=local)
-        self.command = [self.folder / "bloom"]
+        self.command = programs.go_program(self.folder)
 
 
 class Rust(Program):
     package = "xxhash-rust"
 
     def prepare(self):
-        self.fetch("cargo", "fetch", "-q")
-        self.compile("cargo", "build", "-q", "--release", "--offline", "--target-dir", "target")
-        self.command = [self.folder / "target" / "release" / "bloom"]
+        self.command = programs.cargo_program(self.folder, "bloom")
 
 
 class Cpp(Program):
@@ -222,11 +171,11 @@ class Cpp(Program):
         compiler = os.environ.get("CXX", "g++")
         need(compiler)
         try:
-            self.fetch(compiler, "-E", "-xc++", "-", stdin=b"#include <xxhash.h>\n")
+            programs.fetch(self.folder, compiler, "-E", "-xc++", "-", stdin=b"#include <xxhash.h>\n")
         except Skip:
             raise Skip("no xxhash.h (Debian: libxxhash-dev)") from None
-        self.compile(compiler, "-std=c++17", "-O2", "-Wall", "-Wextra", "-Werror", "-o", "bloom",
-                     "bloom.cpp", "-lxxhash")
+        programs.build(self.folder, compiler, "-std=c++17", "-O2", "-Wall", "-Wextra", "-Werror",
+                       "-o", "bloom", "bloom.cpp", "-lxxhash")
         self.command = [self.folder / "bloom"]
 
 
@@ -234,23 +183,10 @@ class Java(Program):
     package = "zero-allocation-hashing"
 
     def prepare(self):
-        need("java", "javac", "mvn")
-        self.fetch("mvn", "-B", "-q", "dependency:copy-dependencies", "-DincludeScope=runtime",
-                   "-DoutputDirectory=lib")
-        self.compile("javac", "-cp", "lib/*", "-d", "classes", "Bloom.java")
-        self.command = ["java", "-cp", "lib/*:classes", "Bloom"]
+        self.command = programs.java_program(self.folder, "Bloom.java")
 
 
 LANGUAGES = (Python, Node, Browser, Go, Rust, Cpp, Java)
-
-
-def copy_sources(name):
-    shutil.copytree(HERE / name, WORK / name, dirs_exist_ok=True)
-
-
-def npm_install(language):
-    language.fetch("npm", "install", "--no-audit", "--no-fund", "--no-package-lock",
-                   "--loglevel=error")
 
 
 # The server's side
@@ -332,7 +268,7 @@ def check(language, reference):
     """One row of the table: the word for each column, and what went wrong."""
     row, notes = [], []
     try:
-        copy_sources(language.name)
+        programs.copy_sources(HERE, WORK, language.name)
         language.prepare()
     except Skip as reason:
         return ["skipped"] * len(COLUMNS), [str(reason)]
