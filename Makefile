@@ -166,6 +166,12 @@ test-interop: $(SO) | deps ## other languages read and write our filters: T=go f
 	@$(TEST_ENV) BLOOMPORT_SO='$(abspath $(SO))' REDIS_SERVER='$(REDIS_SERVER)' \
 	    $(PYTHON) tests/interop/run.py $(T)
 
+.PHONY: test-clients
+test-clients: $(SO) | deps ## real clients, every BF.* method each has: T=go-redis for one; skips what is missing
+	@$(RUN_DEPS) clients
+	@$(TEST_ENV) BLOOMPORT_SO='$(abspath $(SO))' REDIS_SERVER='$(REDIS_SERVER)' \
+	    $(PYTHON) tests/clients/run.py $(T)
+
 # gcc: its sanitizer runtime is a shared library that can be preloaded as it stands.
 asan: ## `make test` under AddressSanitizer and UBSan; any report is a failure
 	@$(MAKE) --no-print-directory FLAVOUR=asan CC=gcc test

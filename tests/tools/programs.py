@@ -82,7 +82,7 @@ def node_program(folder, script):
 
 
 def go_program(folder):
-    local = {"GOTOOLCHAIN": "local"}
+    local = {"GOTOOLCHAIN": "local", "GOFLAGS": "-mod=mod"}  # go.mod and go.sum are completed in the copy
     fetch(folder, "go", "mod", "download", environment=local)
     build(folder, "go", "build", "-buildvcs=false", "-o", "program", ".", environment=local)
     return [folder / "program"]

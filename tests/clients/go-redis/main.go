@@ -1,0 +1,164 @@
+// go-redis: program PORT PROTOCOL. What is asked, and why, is in ../README.md.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"reflect"
+	"strconv"
+	"strings"
+
+	"github.com/redis/go-redis/v9"
+)
+
+const binary = "\x00\xff\r\n\x80"
+
+var (
+	ctx           = context.Background()
+	r             *redis.Client
+	protocol      int
+	checks, wrong int
+)
+
+// check counts one comparison; the types must agree too.
+func check(what string, got, wanted any) {
+	checks++
+	if !reflect.DeepEqual(got, wanted) {
+		wrong++
+		fmt.Printf("wrong: %s, got %.300q, wanted %.300q\n", what, fmt.Sprint(got), fmt.Sprint(wanted))
+	}
+}
+
+// result is one answer of the library: the value, or the error if there is one.
+func result[T any](value T, err error) any {
+	if err != nil {
+		return err.Error()
+	}
+	return value
+}
+
+func reserve() {
+	info, _ := r.ClientInfo(ctx).Result()
+	check("protocol", info.Resp, protocol)
+	check("reserve", result(r.BFReserve(ctx, "plain", 0.01, 1000).Result()), "OK")
+	check("reserve expansion", result(r.BFReserveExpansion(ctx, "grown", 0.001, 100, 4).Result()), "OK")
+	check("reserve nonscaling", result(r.BFReserveNonScaling(ctx, "fixed", 1e-7, 2).Result()), "OK")
+	all := &redis.BFReserveOptions{Capacity: 200, Error: 0.001, Expansion: 3}
+	check("reserve with args", result(r.BFReserveWithArgs(ctx, "args", all).Result()), "OK")
+	check("reserve again", result(r.BFReserve(ctx, "plain", 0.01, 1000).Result()), "ERR item exists")
+}
+
+func add() {
+	check("add", result(r.BFAdd(ctx, "plain", "a").Result()), true)
+	check("add again", result(r.BFAdd(ctx, "plain", "a").Result()), false)
+	check("add binary", result(r.BFAdd(ctx, "plain", binary).Result()), true)
+	check("madd", result(r.BFMAdd(ctx, "plain", "a", "b", "c").Result()), []bool{false, true, true})
+	all := &redis.BFInsertOptions{Capacity: 500, Error: 0.001, Expansion: 3}
+	check("insert", result(r.BFInsert(ctx, "inserted", all, "x", "y", "x").Result()), []bool{true, true, false})
+	existing := &redis.BFInsertOptions{NoCreate: true}
+	check("insert nocreate", result(r.BFInsert(ctx, "inserted", existing, "z").Result()), []bool{true})
+	check("insert nocreate missing", result(r.BFInsert(ctx, "missing", existing, "z").Result()), "ERR not found")
+	fixed := &redis.BFInsertOptions{Capacity: 2, NonScaling: true}
+	check("insert nonscaling", result(r.BFInsert(ctx, "small", fixed, "x").Result()), []bool{true})
+	check("insert plain", result(r.BFInsert(ctx, "default", &redis.BFInsertOptions{}, "x").Result()), []bool{true})
+}
+
+func ask() {
+	check("exists", result(r.BFExists(ctx, "plain", "a").Result()), true)
+	check("exists absent", result(r.BFExists(ctx, "plain", "absent").Result()), false)
+	check("exists binary", result(r.BFExists(ctx, "plain", binary).Result()), true)
+	check("exists binary cut", result(r.BFExists(ctx, "plain", binary[:4]).Result()), false)
+	check("exists missing", result(r.BFExists(ctx, "missing", "a").Result()), false)
+	check("mexists", result(r.BFMExists(ctx, "plain", "a", "absent", "c").Result()), []bool{true, false, true})
+	check("card", result(r.BFCard(ctx, "plain").Result()), int64(4))
+	check("card missing", result(r.BFCard(ctx, "missing").Result()), int64(0))
+}
+
+func info() {
+	size := r.BFInfo(ctx, "plain").Val().Size
+	check("info size", size > 1000, true)
+	check("info", result(r.BFInfo(ctx, "plain").Result()),
+		redis.BFInfo{Capacity: 1000, Size: size, Filters: 1, ItemsInserted: 4, ExpansionRate: 2})
+	check("info capacity", result(r.BFInfoCapacity(ctx, "plain").Result()), redis.BFInfo{Capacity: 1000})
+	check("info size alone", result(r.BFInfoSize(ctx, "plain").Result()), redis.BFInfo{Size: size})
+	check("info filters", result(r.BFInfoFilters(ctx, "plain").Result()), redis.BFInfo{Filters: 1})
+	check("info items", result(r.BFInfoItems(ctx, "plain").Result()), redis.BFInfo{ItemsInserted: 4})
+	check("info expansion", result(r.BFInfoExpansion(ctx, "inserted").Result()), redis.BFInfo{ExpansionRate: 3})
+	check("info by name", result(r.BFInfoArg(ctx, "args", "EXPANSION").Result()), redis.BFInfo{ExpansionRate: 3})
+	check("info missing", result(r.BFInfo(ctx, "missing").Result()), "ERR not found")
+	// The library reads an integer where RedisBloom, Redis 8 and we answer null.
+	_, err := r.BFInfo(ctx, "fixed").Result()
+	check("info nonscaling", errors.Is(err, redis.Nil), true)
+}
+
+func failures() {
+	// An error inside an array fails the whole call; what was added before it stays added.
+	check("madd full", result(r.BFMAdd(ctx, "fixed", "p", "q", "r", "s").Result()), "ERR non scaling filter is full")
+	check("madd full: card", result(r.BFCard(ctx, "fixed").Result()), int64(2))
+	check("add full", result(r.BFAdd(ctx, "fixed", "r").Result()), "ERR non scaling filter is full")
+	check("add full, known", result(r.BFAdd(ctx, "fixed", "p").Result()), false)
+	r.Set(ctx, "text", "x", 0)
+	wrongType := "WRONGTYPE Operation against a key holding the wrong kind of value"
+	check("add wrong type", result(r.BFAdd(ctx, "text", "a").Result()), wrongType)
+	check("exists wrong type", result(r.BFExists(ctx, "text", "a").Result()), wrongType)
+}
+
+func chunks(key string) []redis.ScanDump {
+	var found []redis.ScanDump
+	for {
+		var iterator int64
+		if len(found) > 0 {
+			iterator = found[len(found)-1].Iter
+		}
+		chunk, err := r.BFScanDump(ctx, key, iterator).Result()
+		if err != nil || chunk.Iter == 0 {
+			return found
+		}
+		found = append(found, chunk)
+	}
+}
+
+func dump() {
+	items := make([]any, 1000)
+	for i := range items {
+		items[i] = "item-" + strconv.Itoa(i)
+	}
+	check("grow", len(r.BFMAdd(ctx, "grown", items...).Val()), 1000)
+	check("info grown", r.BFInfo(ctx, "grown").Val().Filters, int64(3))
+	dumped := chunks("grown")
+	check("scandump", len(dumped), 4)
+	for _, chunk := range dumped {
+		check("loadchunk", result(r.BFLoadChunk(ctx, "loaded", chunk.Iter, chunk.Data).Result()), "OK")
+	}
+	check("dump of the copy", chunks("loaded"), dumped)
+	check("mexists in the copy", result(r.BFMExists(ctx, "loaded", "item-0", "item-999", "absent").Result()),
+		[]bool{true, true, false})
+}
+
+func call(words ...any) any { return result(r.Do(ctx, words...).Result()) }
+
+func raw() {
+	debug, _ := r.Do(ctx, "BF.DEBUG", "plain").StringSlice()
+	check("debug", len(debug) == 2 && debug[0] == "size:4" && strings.HasPrefix(debug[1], "bytes:"), true)
+	data, _ := r.Do(ctx, "BF.EXPORT", "plain").Text()
+	check("import", call("BF.IMPORT", "imported", "FORMAT", "portable", "DATA", data), "OK")
+	check("export of the copy", call("BF.EXPORT", "imported"), data)
+	check("exists in the copy", result(r.BFExists(ctx, "imported", binary).Result()), true)
+	refused := call("BF.IMPORT", "bad", "FORMAT", "portable", "DATA", data[1:]).(string)
+	check("import cut", strings.HasPrefix(refused, "ERR bad data"), true)
+}
+
+func main() {
+	protocol, _ = strconv.Atoi(os.Args[2])
+	r = redis.NewClient(&redis.Options{Addr: "127.0.0.1:" + os.Args[1], Protocol: protocol})
+	for _, part := range []func(){reserve, add, ask, info, failures, dump, raw} {
+		part()
+	}
+	fmt.Println("version", redis.Version())
+	fmt.Println("checks", checks)
+	if wrong > 0 {
+		os.Exit(1)
+	}
+}
