@@ -27,7 +27,8 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 WORK = HERE.parents[1] / "build" / "clients"
 sys.dont_write_bytecode = True
-sys.path[:0] = [str(HERE.parent / "server"), str(HERE.parent / "tools")]
+# In place of this folder: redis-py would take the folder hiredis for the package of that name.
+sys.path[:1] = [str(HERE.parent / "server"), str(HERE.parent / "tools")]
 
 import programs  # noqa: E402
 from checks import filter_state  # noqa: E402
@@ -75,7 +76,6 @@ def hiredis(folder):
 
 def phpredis(folder):
     need("php")
-    programs.fetch(folder, "php", "-r", 'extension_loaded("redis") or exit("no phpredis\\n");')
     if not programs.run(["php", "-r", 'echo phpversion("redis");'], folder):
         raise Skip("php has no redis extension (Debian: php-redis)")
     return ["php", folder / "client.php"]

@@ -1,0 +1,116 @@
+<?php
+// phpredis: client.php PORT PROTOCOL. What is asked, and why, is in ../README.md.
+// It has no methods for BF.*: rawCommand takes any command. Strings are bytes, so dumps are safe,
+// as long as no serializer or compression is set (OPT_SERIALIZER, OPT_COMPRESSION).
+
+const BINARY = "\x00\xff\r\n\x80";
+const FULL = 'ERR non scaling filter is full';
+$r = new Redis();
+$r->connect('127.0.0.1', (int)$argv[1]);
+$r->setOption(Redis::OPT_REPLY_LITERAL, true); // else OK and the names in BF.INFO arrive as true
+$checks = $wrong = 0;
+
+function check(string $what, mixed $got, mixed $wanted): void
+{
+    global $checks, $wrong;
+    $checks++;
+    if ($got !== $wanted) {
+        $wrong++;
+        printf("wrong: %s, got %.300s, wanted %.300s\n", $what, json($got), json($wanted));
+    }
+}
+
+function json(mixed $value): string
+{
+    return json_encode($value, JSON_INVALID_UTF8_SUBSTITUTE);
+}
+
+/** The answer; an error is its text (phpredis gives false and keeps the text). */
+function call(mixed ...$words): mixed
+{
+    global $r;
+    $r->clearLastError();
+    $answer = $r->rawCommand(...$words);
+    return $answer === false && $r->getLastError() !== null ? $r->getLastError() : $answer;
+}
+
+/** BF.INFO by name, without the size. */
+function four(string $key): array
+{
+    $info = array_column(array_chunk(call('BF.INFO', $key), 2), 1, 0);
+    return [$info['Capacity'], $info['Number of filters'], $info['Number of items inserted'], $info['Expansion rate']];
+}
+
+function dump(string $key): array
+{
+    $found = [];
+    for ($iterator = 0; ;) {
+        [$iterator, $data] = call('BF.SCANDUMP', $key, $iterator);
+        if ($iterator === 0) {
+            return $found;
+        }
+        $found[] = [$iterator, $data];
+    }
+}
+
+check('protocol', str_contains(json($r->rawCommand('CLIENT', 'INFO')), "resp=$argv[2]"), true);
+
+check('reserve', call('BF.RESERVE', 'plain', 0.01, 1000), 'OK');
+check('reserve expansion', call('BF.RESERVE', 'grown', 0.001, 100, 'EXPANSION', 4), 'OK');
+check('reserve nonscaling', call('BF.RESERVE', 'fixed', 1e-7, 2, 'NONSCALING'), 'OK');
+check('reserve again', call('BF.RESERVE', 'plain', 0.01, 1000), 'ERR item exists');
+
+check('add', call('BF.ADD', 'plain', 'a'), 1);
+check('add again', call('BF.ADD', 'plain', 'a'), 0);
+check('add binary', call('BF.ADD', 'plain', BINARY), 1);
+check('madd', call('BF.MADD', 'plain', 'a', 'b', 'c'), [0, 1, 1]);
+check('insert', call('BF.INSERT', 'inserted', 'CAPACITY', 500, 'ERROR', 0.001, 'EXPANSION', 3, 'ITEMS', 'x', 'y', 'x'), [1, 1, 0]);
+check('insert nocreate', call('BF.INSERT', 'inserted', 'NOCREATE', 'ITEMS', 'z'), [1]);
+check('insert nonscaling', call('BF.INSERT', 'small', 'CAPACITY', 2, 'NONSCALING', 'ITEMS', 'x'), [1]);
+check('insert nocreate missing', call('BF.INSERT', 'missing', 'NOCREATE', 'ITEMS', 'z'), 'ERR not found');
+
+check('exists', call('BF.EXISTS', 'plain', 'a'), 1);
+check('exists absent', call('BF.EXISTS', 'plain', 'absent'), 0);
+check('exists binary', call('BF.EXISTS', 'plain', BINARY), 1);
+check('exists binary cut', call('BF.EXISTS', 'plain', substr(BINARY, 0, -1)), 0);
+check('exists missing', call('BF.EXISTS', 'missing', 'a'), 0);
+check('mexists', call('BF.MEXISTS', 'plain', 'a', 'absent', 'c'), [1, 0, 1]);
+check('card', call('BF.CARD', 'plain'), 4);
+check('card missing', call('BF.CARD', 'missing'), 0);
+
+check('info', four('plain'), [1000, 1, 4, 2]);
+check('info has five fields', count(call('BF.INFO', 'plain')), 10);
+check('info inserted', four('inserted'), [500, 1, 3, 3]);
+check('info nonscaling', four('fixed'), [2, 1, 0, false]); // false is phpredis's null
+check('info items', call('BF.INFO', 'plain', 'ITEMS'), [4]);
+check('info missing', call('BF.INFO', 'missing'), 'ERR not found');
+
+check('madd full', call('BF.MADD', 'fixed', 'p', 'q', 'r', 's'), [1, 1, false]);
+check('madd full: the error', $r->getLastError(), FULL);
+check('add full', call('BF.ADD', 'fixed', 'r'), FULL);
+check('add full, known', call('BF.ADD', 'fixed', 'p'), 0);
+$r->set('text', 'x');
+check('add wrong type', substr(call('BF.ADD', 'text', 'a'), 0, 9), 'WRONGTYPE');
+check('exists wrong type', substr(call('BF.EXISTS', 'text', 'a'), 0, 9), 'WRONGTYPE');
+
+$answers = call('BF.MADD', 'grown', ...array_map(fn($i) => "item-$i", range(0, 999)));
+check('grow', array_sum($answers) > 990, true);
+check('info grown', array_slice(four('grown'), 0, 2), [2100, 3]);
+$dump = dump('grown');
+check('scandump', count($dump), 4);
+foreach ($dump as [$iterator, $data]) {
+    check('loadchunk', call('BF.LOADCHUNK', 'loaded', $iterator, $data), 'OK');
+}
+check('dump of the copy', dump('loaded'), $dump);
+check('mexists in the copy', call('BF.MEXISTS', 'loaded', 'item-0', 'item-999', 'absent'), [1, 1, 0]);
+
+$debug = call('BF.DEBUG', 'plain');
+check('debug', [count($debug), $debug[0], substr($debug[1], 0, 6)], [2, 'size:4', 'bytes:']);
+$data = call('BF.EXPORT', 'plain');
+check('import', call('BF.IMPORT', 'imported', 'FORMAT', 'portable', 'DATA', $data), 'OK');
+check('export of the copy', call('BF.EXPORT', 'imported'), $data);
+check('exists in the copy', call('BF.EXISTS', 'imported', BINARY), 1);
+check('import cut', substr(call('BF.IMPORT', 'bad', 'FORMAT', 'portable', 'DATA', substr($data, 1)), 0, 12), 'ERR bad data');
+
+echo 'version ', phpversion('redis'), "\nchecks $checks\n";
+exit($wrong > 0 ? 1 : 0);

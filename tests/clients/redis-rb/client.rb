@@ -1,0 +1,102 @@
+# redis-rb: client.rb PORT PROTOCOL. What is asked, and why, is in ../README.md.
+# It has no methods for BF.*: call takes any command. Dumps arrive as strings marked UTF-8 but with
+# their bytes untouched, so they can be stored and sent back as they are.
+require "redis"
+
+BINARY = "\x00\xff\r\n\x80".b
+FULL = "ERR non scaling filter is full"
+$r = Redis.new(port: ARGV[0].to_i)
+$checks = $wrong = 0
+
+def check(what, got, wanted)
+  $checks += 1
+  return if got == wanted
+
+  $wrong += 1
+  puts "wrong: #{what}, got #{got.inspect[0, 300]}, wanted #{wanted.inspect[0, 300]}"
+end
+
+# The answer; an error is its text.
+def call(*words)
+  $r.call(*words)
+rescue Redis::CommandError => error
+  error.message
+end
+
+# BF.INFO by name, without the size.
+def four(key)
+  info = call("BF.INFO", key).each_slice(2).to_h
+  info.values_at("Capacity", "Number of filters", "Number of items inserted", "Expansion rate")
+end
+
+def dump(key)
+  found = []
+  iterator = 0
+  loop do
+    iterator, data = call("BF.SCANDUMP", key, iterator)
+    return found if iterator.zero?
+
+    found << [iterator, data]
+  end
+end
+
+check "protocol", call("CLIENT", "INFO")[/resp=(\d)/, 1], ARGV[1]
+
+check "reserve", call("BF.RESERVE", "plain", 0.01, 1000), "OK"
+check "reserve expansion", call("BF.RESERVE", "grown", 0.001, 100, "EXPANSION", 4), "OK"
+check "reserve nonscaling", call("BF.RESERVE", "fixed", 1e-7, 2, "NONSCALING"), "OK"
+check "reserve again", call("BF.RESERVE", "plain", 0.01, 1000), "ERR item exists"
+
+check "add", call("BF.ADD", "plain", "a"), 1
+check "add again", call("BF.ADD", "plain", "a"), 0
+check "add binary", call("BF.ADD", "plain", BINARY), 1
+check "madd", call("BF.MADD", "plain", "a", "b", "c"), [0, 1, 1]
+check "insert", call("BF.INSERT", "inserted", "CAPACITY", 500, "ERROR", 0.001, "EXPANSION", 3,
+                     "ITEMS", "x", "y", "x"), [1, 1, 0]
+check "insert nocreate", call("BF.INSERT", "inserted", "NOCREATE", "ITEMS", "z"), [1]
+check "insert nonscaling", call("BF.INSERT", "small", "CAPACITY", 2, "NONSCALING", "ITEMS", "x"), [1]
+check "insert nocreate missing", call("BF.INSERT", "missing", "NOCREATE", "ITEMS", "z"), "ERR not found"
+
+check "exists", call("BF.EXISTS", "plain", "a"), 1
+check "exists absent", call("BF.EXISTS", "plain", "absent"), 0
+check "exists binary", call("BF.EXISTS", "plain", BINARY), 1
+check "exists binary cut", call("BF.EXISTS", "plain", BINARY[0...-1]), 0
+check "exists missing", call("BF.EXISTS", "missing", "a"), 0
+check "mexists", call("BF.MEXISTS", "plain", "a", "absent", "c"), [1, 0, 1]
+check "card", call("BF.CARD", "plain"), 4
+check "card missing", call("BF.CARD", "missing"), 0
+
+check "info", four("plain"), [1000, 1, 4, 2]
+check "info has five fields", call("BF.INFO", "plain").size, 10
+check "info inserted", four("inserted"), [500, 1, 3, 3]
+check "info nonscaling", four("fixed"), [2, 1, 0, nil]
+check "info items", call("BF.INFO", "plain", "ITEMS"), [4]
+check "info missing", call("BF.INFO", "missing"), "ERR not found"
+
+*answers, last = call("BF.MADD", "fixed", "p", "q", "r", "s")
+check "madd full", [answers, last.class, last.message], [[1, 1], Redis::CommandError, FULL]
+check "add full", call("BF.ADD", "fixed", "r"), FULL
+check "add full, known", call("BF.ADD", "fixed", "p"), 0
+$r.set("text", "x")
+check "add wrong type", call("BF.ADD", "text", "a")[/\w+/], "WRONGTYPE"
+check "exists wrong type", call("BF.EXISTS", "text", "a")[/\w+/], "WRONGTYPE"
+
+answers = call("BF.MADD", "grown", *(0...1000).map { |i| "item-#{i}" })
+check "grow", answers.sum > 990, true
+check "info grown", four("grown").first(2), [2100, 3]
+dumped = dump("grown")
+check "scandump", dumped.size, 4
+dumped.each { |iterator, data| check "loadchunk", call("BF.LOADCHUNK", "loaded", iterator, data), "OK" }
+check "dump of the copy", dump("loaded"), dumped
+check "mexists in the copy", call("BF.MEXISTS", "loaded", "item-0", "item-999", "absent"), [1, 1, 0]
+
+debug = call("BF.DEBUG", "plain")
+check "debug", [debug.size, debug[0], debug[1][0, 6]], [2, "size:4", "bytes:"]
+data = call("BF.EXPORT", "plain")
+check "import", call("BF.IMPORT", "imported", "FORMAT", "portable", "DATA", data), "OK"
+check "export of the copy", call("BF.EXPORT", "imported"), data
+check "exists in the copy", call("BF.EXISTS", "imported", BINARY), 1
+check "import cut", call("BF.IMPORT", "bad", "FORMAT", "portable", "DATA", data.byteslice(1..))[0, 12], "ERR bad data"
+
+puts "version #{Redis::VERSION}", "checks #{$checks}"
+exit $wrong.zero?

@@ -1,0 +1,169 @@
+//! redis-rs: client PORT PROTOCOL. What is asked, and why, is in ../../README.md.
+use redis::bloom::{
+    BloomFilterDumpChunk, BloomFilterDumpIterator, BloomFilterInfoType as Info,
+    BloomFilterInsertOptions as Insert, BloomFilterScalingOptions as Scaling,
+};
+use redis::{cmd, Connection, FromRedisValue, RedisResult, TypedCommands, Value};
+use std::fmt::Debug;
+
+const BINARY: &[u8] = b"\x00\xff\r\n\x80";
+
+#[derive(Default)]
+struct Checks {
+    checks: u32,
+    wrong: u32,
+}
+
+impl Checks {
+    fn check<T: PartialEq + Debug>(&mut self, what: &str, got: T, wanted: T) {
+        self.checks += 1;
+        if got != wanted {
+            self.wrong += 1;
+            println!("wrong: {what}, got {got:.300?}, wanted {wanted:.300?}");
+        }
+    }
+
+    fn answer<T: PartialEq + Debug>(&mut self, what: &str, got: RedisResult<T>, wanted: T) {
+        self.check(what, got.map_err(|error| error.to_string()), Ok(wanted));
+    }
+
+    fn refused<T: Debug>(&mut self, what: &str, words: &str, got: RedisResult<T>) {
+        let text = format!("{:?}", got.map_err(|error| error.to_string()));
+        let seen = if text.starts_with("Err") && text.contains(words) { words } else { &text };
+        self.check(what, seen, words);
+    }
+}
+
+fn reserve(c: &mut Checks, r: &mut Connection) {
+    c.answer("reserve", r.bf_reserve("plain", 0.01, 1000), ());
+    c.answer("reserve expansion", r.bf_reserve_options("grown", 0.001, 100, Scaling::ExpansionRate(4)), ());
+    c.answer("reserve nonscaling", r.bf_reserve_options("fixed", 1e-7, 2, Scaling::NonScaling), ());
+    c.refused("reserve again", "item exists", r.bf_reserve("plain", 0.01, 1000));
+}
+
+fn add(c: &mut Checks, r: &mut Connection) {
+    c.answer("add", r.bf_add("plain", "a"), true);
+    c.answer("add again", r.bf_add("plain", "a"), false);
+    c.answer("add binary", r.bf_add("plain", BINARY), true);
+    c.answer("madd", r.bf_madd("plain", &["a", "b", "c"]), vec![false, true, true]);
+    let all = Insert::default().capacity(500).error_rate(0.001).expansion(Scaling::ExpansionRate(3));
+    c.answer("insert", r.bf_insert_options("inserted", &["x", "y", "x"], all), vec![true, true, false]);
+    c.answer(
+        "insert nocreate",
+        r.bf_insert_options("inserted", "z", Insert::default().nocreate()),
+        vec![true],
+    );
+    let missing = r.bf_insert_options("missing", "z", Insert::default().nocreate());
+    c.refused("insert nocreate missing", "not found", missing);
+    let fixed = Insert::default().capacity(2).expansion(Scaling::NonScaling);
+    c.answer("insert nonscaling", r.bf_insert_options("small", "x", fixed), vec![true]);
+    c.answer("insert plain", r.bf_insert("default", "x"), vec![true]);
+}
+
+fn ask(c: &mut Checks, r: &mut Connection) {
+    c.answer("exists", r.bf_exists("plain", "a"), true);
+    c.answer("exists absent", r.bf_exists("plain", "absent"), false);
+    c.answer("exists binary", r.bf_exists("plain", BINARY), true);
+    c.answer("exists binary cut", r.bf_exists("plain", &BINARY[..4]), false);
+    c.answer("exists missing", r.bf_exists("missing", "a"), false);
+    c.answer("mexists", r.bf_mexists("plain", &["a", "absent", "c"]), vec![true, false, true]);
+    c.answer("card", r.bf_card("plain"), 4);
+    c.answer("card missing", r.bf_card("missing"), 0);
+}
+
+/// BF.INFO without the size; the library gives f64, and 0 for the expansion of a non-scaling filter.
+fn four(r: &mut Connection, key: &str) -> RedisResult<Vec<f64>> {
+    const NAMES: [&str; 4] = ["Capacity", "Number of filters", "Number of items inserted", "Expansion rate"];
+    let info = r.bf_info(key)?;
+    Ok(NAMES.iter().map(|name| info.get(*name).map_or(-1.0, |value| **value)).collect())
+}
+
+fn info(c: &mut Checks, r: &mut Connection) {
+    c.answer("info", four(r, "plain"), vec![1000.0, 1.0, 4.0, 2.0]);
+    c.answer("info has five fields", r.bf_info("plain").map(|info| info.len()), 5);
+    c.answer("info inserted", four(r, "inserted"), vec![500.0, 1.0, 3.0, 3.0]);
+    c.answer("info nonscaling", four(r, "fixed"), vec![2.0, 1.0, 0.0, 0.0]);
+    c.refused("info missing", "not found", r.bf_info("missing"));
+    let fields = [(Info::Capacity, 1000.0), (Info::Filters, 1.0), (Info::Items, 4.0), (Info::Expansion, 2.0)];
+    for (field, wanted) in fields {
+        c.answer(&format!("info {field:?}"), r.bf_info_type("plain", field).map(|value| *value), wanted);
+    }
+    c.answer("info size", r.bf_info_type("plain", Info::Size).map(|size| *size > 1000.0), true);
+}
+
+fn errors(c: &mut Checks, r: &mut Connection) {
+    // An error inside an array fails the whole call; what was added before it stays added.
+    c.refused("madd full", "non scaling filter is full", r.bf_madd("fixed", &["p", "q", "r", "s"]));
+    c.answer("madd full: card", r.bf_card("fixed"), 2);
+    c.refused("add full", "non scaling filter is full", r.bf_add("fixed", "r"));
+    c.answer("add full, known", r.bf_add("fixed", "p"), false);
+    c.answer("set", r.set("text", "x"), ());
+    c.refused("add wrong type", "WRONGTYPE", r.bf_add("text", "a"));
+    c.refused("exists wrong type", "WRONGTYPE", r.bf_exists("text", "a"));
+}
+
+fn chunks(r: &mut Connection, key: &str) -> RedisResult<Vec<BloomFilterDumpChunk>> {
+    BloomFilterDumpIterator::new(r, key).collect()
+}
+
+fn dump(c: &mut Checks, r: &mut Connection) -> RedisResult<()> {
+    let items: Vec<String> = (0..1000).map(|i| format!("item-{i}")).collect();
+    c.answer("grow", r.bf_madd("grown", &items).map(|answers| answers.len()), 1000);
+    c.answer("info grown", four(r, "grown").map(|info| info[1]), 3.0);
+    let dumped = chunks(r, "grown")?;
+    c.check("scandump", dumped.len(), 4);
+    for chunk in &dumped {
+        c.answer("loadchunk", r.bf_loadchunk("loaded", chunk.clone()), ());
+    }
+    c.answer("dump of the copy", chunks(r, "loaded"), dumped);
+    c.answer(
+        "mexists in the copy",
+        r.bf_mexists("loaded", &["item-0", "item-999", "absent"]),
+        vec![true, true, false],
+    );
+    Ok(())
+}
+
+fn call<T: FromRedisValue>(r: &mut Connection, words: &[&[u8]]) -> RedisResult<T> {
+    let mut command = cmd(std::str::from_utf8(words[0]).unwrap());
+    words[1..].iter().for_each(|word| {
+        command.arg(*word);
+    });
+    command.query(r)
+}
+
+fn raw(c: &mut Checks, r: &mut Connection) -> RedisResult<()> {
+    let debug: Vec<String> = call(r, &[b"BF.DEBUG", b"plain"])?;
+    c.check("debug", (debug.len(), &debug[0][..], &debug[1][..6]), (2, "size:4", "bytes:"));
+    let data: Vec<u8> = call(r, &[b"BF.EXPORT", b"plain"])?;
+    let import = |key: &'static [u8], data| [b"BF.IMPORT", key, b"FORMAT", b"portable", b"DATA", data];
+    c.answer("import", call(r, &import(b"imported", &data)), Value::Okay);
+    c.answer("export of the copy", call(r, &[b"BF.EXPORT", b"imported"]), data.clone());
+    c.answer("exists in the copy", r.bf_exists("imported", BINARY), true);
+    c.refused("import cut", "bad data", call::<Value>(r, &import(b"bad", &data[1..])));
+    Ok(())
+}
+
+/// The library keeps it to itself; cargo has written it down.
+fn version() -> &'static str {
+    let entry = include_str!("../Cargo.lock").split("name = \"redis\"").nth(1);
+    entry.and_then(|text| text.split('"').nth(1)).unwrap_or("?")
+}
+
+fn main() -> RedisResult<()> {
+    let arguments: Vec<String> = std::env::args().collect();
+    let three = if arguments[2] == "3" { "?protocol=resp3" } else { "" };
+    let mut r =
+        redis::Client::open(format!("redis://127.0.0.1:{}/{three}", arguments[1]))?.get_connection()?;
+    let mut c = Checks::default();
+    let client: String = call(&mut r, &[b"CLIENT", b"INFO"])?;
+    c.check("protocol", client.contains(&format!("resp={}", arguments[2])), true);
+    for part in [reserve, add, ask, info, errors] {
+        part(&mut c, &mut r);
+    }
+    dump(&mut c, &mut r)?;
+    raw(&mut c, &mut r)?;
+    println!("version {}", version());
+    println!("checks {}", c.checks);
+    std::process::exit(if c.wrong > 0 { 1 } else { 0 });
+}
