@@ -124,8 +124,9 @@ class Row:
         try:
             done = subprocess.run(command, cwd=folder, stdin=subprocess.DEVNULL,
                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=RUN_SECONDS)
-        except subprocess.TimeoutExpired:
-            self.problems.append(f"no end after {RUN_SECONDS} s")
+        except subprocess.TimeoutExpired as late:
+            said = ((late.stdout or b"") + (late.stderr or b"")).decode(errors="backslashreplace")
+            self.problems.append(f"no end after {RUN_SECONDS} s\n{said[-1500:].strip()}")
             return
         said = done.stdout.decode(errors="backslashreplace")
         self.version = "".join(re.findall(r"^version (\S+)$", said, re.M)[:1])
