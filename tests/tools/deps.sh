@@ -8,6 +8,8 @@
 #   deps.sh page    that, and the browser of `make test-page`
 #   deps.sh deb     what building the Debian package takes
 #   deps.sh test-deb  that, and what trying it on a fresh Debian takes
+#   deps.sh clients only the clients of tests/clients that Debian has; what cannot be installed is
+#                   said, and skipped there
 #
 # Environment, set by the Makefile: CC, PYTHON, REDIS_SERVER, REDISMODULE_DIR.
 set -eu
@@ -54,6 +56,12 @@ missing_packages() {
     have_command chromium || echo chromium
     have_command chromedriver || echo chromium-driver
     have_module selenium || echo python3-selenium
+}
+
+missing_clients() {
+    have_module ensurepip || echo python3-venv
+    have_command php && php -r 'exit(extension_loaded("redis") ? 0 : 1);' || echo php-cli php-redis
+    ruby -rredis -e '' >/dev/null 2>&1 || echo ruby ruby-redis
 }
 
 as_root() {
@@ -132,6 +140,12 @@ fetch_header() {
     say "redismodule.h is from redis $version"
     rm -rf "$work"
 }
+
+if [ "$1" = clients ]; then
+    packages=$(echo $(missing_clients))
+    [ -z "$packages" ] || (install_packages $packages) || :
+    exit 0
+fi
 
 packages=$(missing_packages "$@")
 if [ -n "$packages" ]; then
