@@ -26,6 +26,14 @@ class Checks {
         Chunk at(long iterator);
     }
 
+    static {
+        // Ends the program although a library's threads go on.
+        Thread.setDefaultUncaughtExceptionHandler((thread, error) -> {
+            error.printStackTrace();
+            System.exit(1);
+        });
+    }
+
     private static int checks;
     private static int wrong;
 

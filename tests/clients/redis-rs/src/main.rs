@@ -19,7 +19,8 @@ impl Checks {
         self.checks += 1;
         if got != wanted {
             self.wrong += 1;
-            println!("wrong: {what}, got {got:.300?}, wanted {wanted:.300?}");
+            let (got, wanted) = (format!("{got:?}"), format!("{wanted:?}"));
+            println!("wrong: {what}, got {got:.300}, wanted {wanted:.300}");
         }
     }
 
