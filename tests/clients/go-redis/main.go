@@ -150,10 +150,23 @@ func raw() {
 	check("import cut", strings.HasPrefix(refused, "ERR bad data"), true)
 }
 
+func combine() {
+	r.BFReserve(ctx, "other", 0.01, 1000)
+	r.BFMAdd(ctx, "other", "a", "only")
+	check("merge", call("BF.MERGE", "merged", "plain", "other"), "OK")
+	check("mexists merged", result(r.BFMExists(ctx, "merged", "b", "only", "absent").Result()), []bool{true, true, false})
+	check("interstore", call("BF.INTERSTORE", "common", "plain", "other"), "OK")
+	check("mexists common", result(r.BFMExists(ctx, "common", "a", "b", "only").Result()), []bool{true, false, false})
+	check("clear", call("BF.CLEAR", "merged"), "OK")
+	check("exists cleared", result(r.BFExists(ctx, "merged", "a").Result()), false)
+	yes := map[int]any{2: int64(1), 3: true}[protocol]
+	check("exists by raw command", call("BF.EXISTS", "plain", "a"), yes)
+}
+
 func main() {
 	protocol, _ = strconv.Atoi(os.Args[2])
 	r = redis.NewClient(&redis.Options{Addr: "127.0.0.1:" + os.Args[1], Protocol: protocol})
-	for _, part := range []func(){reserve, add, ask, info, failures, dump, raw} {
+	for _, part := range []func(){reserve, add, ask, info, failures, dump, raw, combine} {
 		part()
 	}
 	fmt.Println("version", redis.Version())

@@ -195,6 +195,17 @@ static void new_commands(void) {
     freeReplyObject(data);
 }
 
+static void combine(void) {
+    answers("BF.RESERVE other 0.01 1000", "OK");
+    answers("BF.MADD other a only", "[1 1]");
+    answers("BF.MERGE merged plain other", "OK");
+    answers("BF.MEXISTS merged b only absent", "[1 1 0]");
+    answers("BF.INTERSTORE common plain other", "OK");
+    answers("BF.MEXISTS common a b only", "[1 0 0]");
+    answers("BF.CLEAR merged", "OK");
+    answers("BF.EXISTS merged a", "0");
+}
+
 int main(int argc, char **argv) {
     context = redisConnect("127.0.0.1", argc > 1 ? atoi(argv[1]) : 6379);
     if (context == NULL || context->err) {
@@ -207,6 +218,7 @@ int main(int argc, char **argv) {
     grow();
     dump();
     new_commands();
+    combine();
     redisFree(context);
     printf("version %d.%d.%d\nchecks %d\n", HIREDIS_MAJOR, HIREDIS_MINOR, HIREDIS_PATCH, checks);
     return wrong > 0;

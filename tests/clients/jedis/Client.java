@@ -113,6 +113,17 @@ class Client extends Checks {
         refused("import cut", "ERR bad data", () -> call("BF.IMPORT", "bad", "FORMAT", "portable", "DATA", cut));
     }
 
+    static void combine() {
+        r.bfReserve("other", 0.01, 1000);
+        r.bfMAdd("other", "a", "only");
+        check("merge", () -> text(call("BF.MERGE", "merged", "plain", "other")), "OK");
+        check("mexists merged", () -> r.bfMExists("merged", "b", "only", "absent"), List.of(true, true, false));
+        check("interstore", () -> text(call("BF.INTERSTORE", "common", "plain", "other")), "OK");
+        check("mexists common", () -> r.bfMExists("common", "a", "b", "only"), List.of(true, false, false));
+        check("clear", () -> text(call("BF.CLEAR", "merged")), "OK");
+        check("exists cleared", () -> r.bfExists("merged", "a"), false);
+    }
+
     public static void main(String[] arguments) {
         boolean three = arguments[1].equals("3");
         yes = three ? (Object) true : (Object) 1L;
@@ -130,6 +141,7 @@ class Client extends Checks {
         errors();
         dumps();
         raw();
+        combine();
         finish(RedisClient.class);
     }
 }

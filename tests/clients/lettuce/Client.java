@@ -149,6 +149,17 @@ class Client extends Checks {
         refused("import cut", "ERR bad data", () -> status("BF.IMPORT", "bad", "FORMAT", "portable", "DATA", cut));
     }
 
+    static void combine() {
+        r.bfReserve("other", 0.01, 1000);
+        r.bfMAdd("other", "a", "only");
+        check("merge", () -> status("BF.MERGE", "merged", "plain", "other"), "OK");
+        check("mexists merged", () -> r.bfMExists("merged", "b", "only", "absent"), List.of(true, true, false));
+        check("interstore", () -> status("BF.INTERSTORE", "common", "plain", "other"), "OK");
+        check("mexists common", () -> r.bfMExists("common", "a", "b", "only"), List.of(true, false, false));
+        check("clear", () -> status("BF.CLEAR", "merged"), "OK");
+        check("exists cleared", () -> r.bfExists("merged", "a"), false);
+    }
+
     public static void main(String[] arguments) {
         RedisClient client = RedisClient.create(RedisURI.create("127.0.0.1", Integer.parseInt(arguments[0])));
         client.setOptions(ClientOptions.builder()
@@ -165,6 +176,7 @@ class Client extends Checks {
         errors();
         dumps();
         raw();
+        combine();
         finish(RedisClient.class);
     }
 }

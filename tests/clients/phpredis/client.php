@@ -112,5 +112,14 @@ check('export of the copy', call('BF.EXPORT', 'imported'), $data);
 check('exists in the copy', call('BF.EXISTS', 'imported', BINARY), 1);
 check('import cut', substr(call('BF.IMPORT', 'bad', 'FORMAT', 'portable', 'DATA', substr($data, 1)), 0, 12), 'ERR bad data');
 
+call('BF.RESERVE', 'other', 0.01, 1000);
+call('BF.MADD', 'other', 'a', 'only');
+check('merge', call('BF.MERGE', 'merged', 'plain', 'other'), 'OK');
+check('mexists merged', call('BF.MEXISTS', 'merged', 'b', 'only', 'absent'), [1, 1, 0]);
+check('interstore', call('BF.INTERSTORE', 'common', 'plain', 'other'), 'OK');
+check('mexists common', call('BF.MEXISTS', 'common', 'a', 'b', 'only'), [1, 0, 0]);
+check('clear', call('BF.CLEAR', 'merged'), 'OK');
+check('exists cleared', call('BF.EXISTS', 'merged', 'a'), 0);
+
 echo 'version ', phpversion('redis'), "\nchecks $checks\n";
 exit($wrong > 0 ? 1 : 0);

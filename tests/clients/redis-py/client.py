@@ -135,7 +135,18 @@ def raw():
     refused("import cut", "bad data", call, "BF.IMPORT", "bad", "FORMAT", "portable", "DATA", data[:-1])
 
 
-for part in (reserve, add, ask, info, errors, dump, raw):
+def combine():
+    bf.create("other", 0.01, 1000)
+    bf.madd("other", "a", "only")
+    check("merge", call("BF.MERGE", "merged", "plain", "other"), b"OK")
+    check("mexists merged", bf.mexists("merged", "b", "only", "absent"), [yes, yes, no])
+    check("interstore", call("BF.INTERSTORE", "common", "plain", "other"), b"OK")
+    check("mexists common", bf.mexists("common", "a", "b", "only"), [yes, no, no])
+    check("clear", call("BF.CLEAR", "merged"), b"OK")
+    check("exists cleared", bf.exists("merged", "a"), no)
+
+
+for part in (reserve, add, ask, info, errors, dump, raw, combine):
     part()
 print("version", redis.__version__)
 print("checks", checks)

@@ -160,6 +160,17 @@ class Client extends Checks {
         refused("import cut", "bad data", () -> bytes("BF.IMPORT", "bad", "FORMAT", "portable", "DATA", cut));
     }
 
+    static void combine() {
+        bf("other").init(0.01, 1000);
+        bf("other").add(List.of("a", "only"));
+        status("merge", "BF.MERGE", "merged", "plain", "other");
+        check("mexists merged", () -> bf("merged").exists(List.of("b", "only", "absent")), Set.of("b", "only"));
+        status("interstore", "BF.INTERSTORE", "common", "plain", "other");
+        check("mexists common", () -> bf("common").exists(List.of("a", "b", "only")), Set.of("a"));
+        status("clear", "BF.CLEAR", "merged");
+        check("exists cleared", () -> bf("merged").exists("a"), false);
+    }
+
     public static void main(String[] arguments) {
         String address = "redis://127.0.0.1:" + arguments[0];
         Protocol protocol = arguments[1].equals("3") ? Protocol.RESP3 : Protocol.RESP2;
@@ -177,6 +188,7 @@ class Client extends Checks {
         errors();
         dumps();
         raw();
+        combine();
         finish(Redisson.class);
     }
 }

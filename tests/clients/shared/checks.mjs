@@ -112,11 +112,11 @@ export async function everyCommand({ call, bytes, yes, no, map, full }) {
   check('mexists in the copy',
     await call('BF.MEXISTS', 'loaded', 'item-0', 'item-999', 'absent'), [yes, yes, no]);
 
-  await newCommands({ call, bytes, yes, no, map });
+  await newCommands({ call, bytes, yes, no });
 }
 
 /** What no library has a method for yet. */
-export async function newCommands({ call, bytes, yes, no, map }) {
+export async function newCommands({ call, bytes, yes, no }) {
   const debug = await call('BF.DEBUG', 'plain');
   check('debug', [debug.length, debug[0], debug[1].slice(0, 6)], [2, 'size:4', 'bytes:']);
   const data = await bytes('BF.EXPORT', 'plain');
@@ -125,4 +125,13 @@ export async function newCommands({ call, bytes, yes, no, map }) {
   check('exists in the copy', await call('BF.EXISTS', 'imported', BINARY), yes);
   await refused('import cut', 'bad data',
     call('BF.IMPORT', 'bad', 'FORMAT', 'portable', 'DATA', data.subarray(0, -1)));
+
+  await call('BF.RESERVE', 'other', '0.01', '1000');
+  await call('BF.MADD', 'other', 'a', 'only');
+  check('merge', await call('BF.MERGE', 'merged', 'plain', 'other'), 'OK');
+  check('mexists merged', await call('BF.MEXISTS', 'merged', 'b', 'only', 'absent'), [yes, yes, no]);
+  check('interstore', await call('BF.INTERSTORE', 'common', 'plain', 'other'), 'OK');
+  check('mexists common', await call('BF.MEXISTS', 'common', 'a', 'b', 'only'), [yes, no, no]);
+  check('clear', await call('BF.CLEAR', 'merged'), 'OK');
+  check('exists cleared', await call('BF.EXISTS', 'merged', 'a'), no);
 }

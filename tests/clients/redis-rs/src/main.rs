@@ -145,6 +145,17 @@ fn raw(c: &mut Checks, r: &mut Connection) -> RedisResult<()> {
     Ok(())
 }
 
+fn combine(c: &mut Checks, r: &mut Connection) {
+    c.answer("reserve other", r.bf_reserve("other", 0.01, 1000), ());
+    c.answer("madd other", r.bf_madd("other", &["a", "only"]), vec![true, true]);
+    c.answer("merge", call(r, &[b"BF.MERGE", b"merged", b"plain", b"other"]), Value::Okay);
+    c.answer("mexists merged", r.bf_mexists("merged", &["b", "only", "absent"]), vec![true, true, false]);
+    c.answer("interstore", call(r, &[b"BF.INTERSTORE", b"common", b"plain", b"other"]), Value::Okay);
+    c.answer("mexists common", r.bf_mexists("common", &["a", "b", "only"]), vec![true, false, false]);
+    c.answer("clear", call(r, &[b"BF.CLEAR", b"merged"]), Value::Okay);
+    c.answer("exists cleared", r.bf_exists("merged", "a"), false);
+}
+
 /// The library keeps it to itself; cargo has written it down.
 fn version() -> &'static str {
     let entry = include_str!("../Cargo.lock").split("name = \"redis\"").nth(1);
@@ -164,6 +175,7 @@ fn main() -> RedisResult<()> {
     }
     dump(&mut c, &mut r)?;
     raw(&mut c, &mut r)?;
+    combine(&mut c, &mut r);
     println!("version {}", version());
     println!("checks {}", c.checks);
     std::process::exit(if c.wrong > 0 { 1 } else { 0 });
