@@ -184,6 +184,7 @@ FORM = "%-14s %-14s %-5s %-9s %6s %7s  %s"
 def report(name, result, row, protocol, notes):
     say(FORM % (name, row.version, f"RESP{protocol}", row.commands, row.calls or "", row.checks or "", result))
     for note in notes:
+        note = "".join(c if c.isprintable() or c == "\n" else "?" for c in note)  # dumps are in some
         say("    %s: %s" % (result, note.replace("\n", "\n        ")))
 
 
