@@ -27,15 +27,17 @@ ADDS = ASKS | {"BF.ADD", "BF.MADD", "BF.CARD"}
 
 @pytest.fixture
 def user(call):
-    """user(name) makes the README's user and gives dryrun(command, key) -> whether it may."""
+    """user(name) makes the README's user and gives may(command, key): is it allowed with `key` as all its keys?"""
 
     def make(name):
         assert call("ACL", "DELUSER", name).plain in (0, 1)
         assert call(*EXAMPLES[name]) == OK
 
         def may(command, key):
-            words = COMMANDS[command][1] if command in COMMANDS else ("k",)
-            return call("ACL", "DRYRUN", name, command, key, *words[1:]) == OK
+            words = COMMANDS[command][1] if command in COMMANDS else ("k", "v")[: 2 if command == "SET" else 1]
+            keys = call("COMMAND", "GETKEYS", command, *words).plain
+            words = [key if str(word).encode() in keys else word for word in words]
+            return call("ACL", "DRYRUN", name, command, *words) == OK
 
         return may
 
