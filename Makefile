@@ -127,7 +127,7 @@ test-page: page $(SO) $(TOOL) | deps ## the page in headless Chromium, which it 
 test-recipes: $(SO) | deps ## the recipes of the README, run as they stand
 	@$(RUN_TESTS) --server tests/recipes
 
-test-large: $(SO) $(LARGE) | deps ## slow tests and those that need gigabytes: T=large_rate for one
+test-large: $(SO) $(TOOL) $(LARGE) | deps ## slow tests and those that need gigabytes: T=large_rate for one
 	@set -e; for program in $(if $(T),$(filter %/$(T),$(LARGE)),$(LARGE)); do $$program; done
 	@$(if $(filter %/$(T),$(LARGE)),:,$(RUN_TESTS) --server tests/large$(if $(T),/$(T).py))
 

@@ -9,6 +9,7 @@
  * of setting its bits: see adder.h. `make bench-tool` compares it with reading and hashing alone.
  */
 
+#include "module/core/mem.h"
 #include "rdb/tool/adder.h"
 #include "rdb/tool/items.h"
 #include "rdb/tool/options.h"
@@ -21,21 +22,69 @@
 
 /* ---- The filter --------------------------------------------------------------------------- */
 
+/* A format that exists for one layout or hash only means it, unless the user says otherwise. */
+static struct options with_implied(const struct options *given) {
+    struct options options = *given;
+    bool is_parquet = options.format == (enum file_format)FORMAT_PARQUET;
+    bool is_leveldb = options.format == (enum file_format)FORMAT_LEVELDB;
+    if (is_parquet && !options.has_layout && !options.has_scheme) options.layout = LAYOUT_BLOCKED;
+    if (is_leveldb && !options.has_layout && !options.has_scheme) options.scheme = SCHEME_LEVELDB;
+    if (options.bits_per_key == 0 && options.error_rate == 0) {
+        options.error_rate = DEFAULT_ERROR_RATE;
+    }
+    return options;
+}
+
+static _Noreturn void refuse(enum status st, const struct options *options) {
+    if (st == STATUS_NOMEM) tool_die("no memory for a filter of this size");
+    tool_die("layout %s with hash %s cannot address a filter of this size",
+             tool_layout_name(options->layout), tool_scheme_name(options->scheme));
+}
+
+/* LevelDB has whole bytes, 8 or more, and of bits per key its own k: a filter of the same bytes. */
+static struct sizing leveldb_size(const struct options *options, uint64_t capacity) {
+    struct sizing size;
+    struct geometry geometry = {LAYOUT_CLASSIC, SCHEME_LEVELDB};
+    double bits_per_key = options->bits_per_key;
+    bool fits = bits_per_key != 0 ? sizing_by_bits(capacity, bits_per_key, geometry, &size)
+                                  : sizing_by_error(capacity, options->error_rate, geometry, &size);
+    size.nbits = fits && size.nbits > 64 ? layer_bytes(size.nbits) * 8 : 64;
+    if (!fits || size.nbits > sizing_max_bits(geometry)) refuse(STATUS_PARAM, options);
+    if (bits_per_key != 0) {
+        double k = bits_per_key * 0.69; // LevelDB's ln 2
+        size.nhashes = k < 1 ? 1 : k > SIZING_MAX_HASHES ? SIZING_MAX_HASHES : (uint32_t)k;
+    }
+    return size;
+}
+
+/* The filter that LevelDB's bytes without a set bit mean. */
+static struct filter *new_leveldb(const struct options *options, uint64_t capacity) {
+    struct sizing size = leveldb_size(options, capacity);
+    size_t nbytes = (size_t)layer_bytes(size.nbits);
+    uint8_t *bytes = mem_alloc_zeroed(nbytes + 1);
+    if (!bytes) refuse(STATUS_NOMEM, options);
+    bytes[nbytes] = (uint8_t)size.nhashes;
+    struct formats_options how = {.capacity = capacity};
+    struct filter *filter;
+    const char *fault;
+    enum status st =
+        formats_decode(FORMAT_LEVELDB, bytes, nbytes + 1, &how, FILTER_NO_LIMIT, &filter, &fault);
+    mem_free(bytes);
+    if (st != STATUS_OK) refuse(st, options);
+    return filter;
+}
+
 static struct filter *new_filter(const struct options *options, uint64_t capacity) {
-    struct filter_params params = {.capacity = capacity ? capacity : 1,
+    if (capacity == 0) capacity = 1;
+    if (options->scheme == SCHEME_LEVELDB) return new_leveldb(options, capacity);
+    struct filter_params params = {.capacity = capacity,
+                                   .error_rate = options->error_rate,
                                    .bits_per_key = options->bits_per_key,
                                    .layout = options->layout,
                                    .scheme = options->scheme};
-    if (options->bits_per_key == 0) {
-        params.error_rate = options->error_rate != 0 ? options->error_rate : DEFAULT_ERROR_RATE;
-    }
     struct filter *filter;
     enum status st = filter_new(&params, FILTER_NO_LIMIT, &filter);
-    if (st == STATUS_NOMEM) tool_die("no memory for a filter of this size");
-    if (st != STATUS_OK) {
-        tool_die("layout %s with hash %s cannot address a filter of this size",
-                 tool_layout_name(options->layout), tool_scheme_name(options->scheme));
-    }
+    if (st != STATUS_OK) refuse(st, options);
     if (options->format != FILE_UNKNOWN) file_check_format(filter, options->format);
     return filter;
 }
@@ -129,7 +178,8 @@ static struct filter *build_from_spool(struct items *items, const struct options
 
 /* ---- Both --------------------------------------------------------------------------------- */
 
-int build_run(const struct options *options) {
+int build_run(const struct options *given) {
+    const struct options implied = with_implied(given), *options = &implied;
     struct items items;
     struct filter *filter;
     uint64_t bytes = 0;

@@ -136,8 +136,8 @@ static void set_option(int letter, const char *value, struct options *o) {
     case 'e': o->error_rate = parse_between("error", value, 0, 1); break;
     case 'b': o->bits_per_key = parse_bits_per_key(value); break;
     case 'n': o->capacity = parse_whole("capacity", value, false); break;
-    case 'l': o->layout = parse_layout(value); break;
-    case 'H': o->scheme = parse_scheme(value); break;
+    case 'l': o->layout = parse_layout(value), o->has_layout = true; break;
+    case 'H': o->scheme = parse_scheme(value), o->has_scheme = true; break;
     case 'f': o->from = parse_format("from", value); break;
     case 'F': o->format = parse_format("format", value); break;
     case 'T': o->format = parse_format("to", value); break;

@@ -18,6 +18,7 @@ struct options {
     uint64_t capacity, items, nbits; // 0: not given
     enum layout layout;
     enum scheme scheme;
+    bool has_layout, has_scheme;     // given, not the defaults
     enum file_format from, format;   // FILE_UNKNOWN: not given
     const char *output;              // NULL: standard output
     const char *key, *host, *socket; // NULL: not given

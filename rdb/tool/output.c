@@ -1,6 +1,6 @@
 /* A file that appears whole or not at all. See output.h. */
 
-#define _GNU_SOURCE // mkstemp, fchmod
+#define _GNU_SOURCE // mkstemp, fchmod, sigaction
 #include "rdb/tool/output.h"
 
 #include "module/core/mem.h"
@@ -8,6 +8,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -25,6 +27,22 @@ static bool is_special(const char *path) {
     return stat(path, &stat_of) == 0 && !S_ISREG(stat_of.st_mode);
 }
 
+/* Ctrl-C and the like: the file goes, and the program ends as it would have without us. */
+static void end_by_signal(int number) {
+    output_abandon();
+    signal(number, SIG_DFL);
+    raise(number);
+}
+
+static void watch_signals(void) {
+    static const int numbers[] = {SIGHUP, SIGINT, SIGTERM, SIGXCPU, SIGXFSZ};
+    for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
+        struct sigaction old;
+        bool is_ignored = sigaction(numbers[i], NULL, &old) == 0 && old.sa_handler == SIG_IGN;
+        if (!is_ignored) signal(numbers[i], end_by_signal); // nohup stays nohup
+    }
+}
+
 static void open_temporary(const char *path) {
     static const char suffix[] = ".XXXXXX";
     size_t len = strlen(path);
@@ -34,6 +52,7 @@ static void open_temporary(const char *path) {
     output.fd = mkstemp(name);
     if (output.fd < 0) tool_die("%s: %s", path, strerror(errno));
     output.temporary = name;
+    watch_signals();
     mode_t mask = umask(0); // mkstemp is stricter than the user asked for
     umask(mask);
     if (fchmod(output.fd, 0666 & ~mask) != 0) tool_die("%s: %s", path, strerror(errno));

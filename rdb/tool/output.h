@@ -14,7 +14,7 @@ void output_write(const void *bytes, size_t len);
 /* Gives the file its name. */
 void output_commit(void);
 
-/* Removes what was written; nothing if there is nothing. */
+/* Removes what was written; nothing if there is nothing. Safe in a signal handler. */
 void output_abandon(void);
 
 #endif

@@ -186,7 +186,7 @@ def test_more_items_than_the_capacity_are_refused_and_leave_no_file(tmp_path, wo
 def test_a_failed_build_keeps_the_old_file(built, words_file, tmp_path):
     before = built.read_bytes()
     run("build", "--hex", "-o", built, words_file, status=2)
-    run("build", "--format", "leveldb", "-o", built, words_file, status=2)
+    run("build", "--format", "redisbloom", "-o", built, words_file, status=2)
     assert built.read_bytes() == before
     assert sorted(os.listdir(tmp_path)) == ["f.bloom", "words"]
 
