@@ -17,6 +17,9 @@ PORT         ?= 6379
 ARGS         ?=
 T            ?=
 FLAVOUR      ?= release
+# Debian's redis-server may execute what is under /usr/lib, and nothing under /usr/local.
+PREFIX       ?= /usr/local
+MODULE_DIR   ?= $(PREFIX)/lib/redis/modules
 
 # Where redismodule.h is: named by the user, else installed, else fetched by `make deps`.
 REDISMODULE_DIR ?= $(patsubst %/,%,$(dir $(firstword $(wildcard \
@@ -89,6 +92,26 @@ RUN_TESTS = $(TEST_ENV) BLOOMPORT_SO='$(abspath $(SO))' BLOOMPORT_TOOL='$(abspat
 
 all: $(SO) $(TOOL) ## build build/bloomport.so and the tool build/bloomport (the default)
 
+.PHONY: install uninstall deb test-deb test-docs deps-deb deps-test-deb
+INSTALLED = $(MODULE_DIR)/bloomport.so $(PREFIX)/bin/bloomport $(PREFIX)/share/man/man1/bloomport.1 \
+            $(PREFIX)/share/doc/bloomport/examples/bloomport.conf
+install: all ## install the module, the tool and its man page: PREFIX=/usr/local MODULE_DIR= DESTDIR=
+	install -D -m 755 $(SO) $(DESTDIR)$(MODULE_DIR)/bloomport.so
+	install -D -m 755 $(TOOL) $(DESTDIR)$(PREFIX)/bin/bloomport
+	install -D -m 644 rdb/tool/bloomport.1 $(DESTDIR)$(PREFIX)/share/man/man1/bloomport.1
+	install -D -m 644 module/package/bloomport.conf $(DESTDIR)$(PREFIX)/share/doc/bloomport/examples/bloomport.conf
+	sed -i 's|/usr/lib/redis/modules|$(MODULE_DIR)|' $(DESTDIR)$(PREFIX)/share/doc/bloomport/examples/bloomport.conf
+
+uninstall: ## remove what `make install` installed: the same PREFIX= MODULE_DIR= DESTDIR=
+	rm -f $(addprefix $(DESTDIR),$(INSTALLED))
+	rmdir --ignore-fail-on-non-empty $(addprefix $(DESTDIR),$(MODULE_DIR) $(PREFIX)/share/doc/bloomport/examples $(PREFIX)/share/doc/bloomport)
+
+deb: | deps-deb ## build/deb/bloomport_<version>_<arch>.deb: all that as a Debian package
+	@MAKE='$(MAKE)' sh module/package/deb.sh build/deb
+
+test-deb: deb | deps-test-deb ## install the package on a fresh Debian as README says, use it, remove it; needs root
+	@sh tests/tools/test_deb.sh build/deb
+
 run: $(SO) | deps-run ## install what is missing, build, start a server with the module: PORT= ARGS=
 	@mkdir -p build/run
 	@echo "bloomport is starting on port $(PORT), data in build/run, Ctrl-C ends it. Type next, in another terminal:"
@@ -101,10 +124,10 @@ run: $(SO) | deps-run ## install what is missing, build, start a server with the
 deps: ## install what building and testing need (Debian), get redismodule.h; says what it does
 	@$(RUN_DEPS) test $(MORE_DEPS)
 
-deps-run:
-	@$(RUN_DEPS) run
+deps-run deps-deb deps-test-deb:
+	@$(RUN_DEPS) $(@:deps-%=%)
 
-QUICK = tests/server tests/tool tests/recipes tests/page/test_numbers.py
+QUICK = tests/server tests/tool tests/recipes tests/page/test_numbers.py tests/docs
 test: $(SO) $(FAULTS_SO) $(TOOL) $(UNIT) $(FUZZ) | deps ## install what is missing, run every quick test; ends in "N passed, N failed"
 	@$(RUN_TESTS) --unit $(UNIT) $(FUZZ) --server $(QUICK)
 
@@ -113,6 +136,9 @@ test-unit: $(UNIT) $(FUZZ) | deps ## the pure code and the fuzz corpus, no serve
 
 test-server: $(SO) $(FAULTS_SO) | deps ## the module in a real server: T=test_insert for one file
 	@$(RUN_TESTS) --server tests/server$(if $(T),/$(T).py)
+
+test-docs: $(SO) $(TOOL) | deps ## every example of the documents, and what they say of the commands
+	@$(RUN_TESTS) --server tests/docs
 
 test-tool: $(SO) $(TOOL) | deps ## the command-line tool, with a real server for push and pull
 	@$(RUN_TESTS) --server tests/tool
@@ -262,7 +288,7 @@ format: ## clang-format all C files
 	$(CLANG_FORMAT) -i $(wildcard module/*.[ch] module/core/*.[ch] rdb/*.[ch] rdb/tool/*.[ch] tests/*/*.[ch])
 
 clean: ## remove what was built; keeps the fetched header and the data of `make run`
-	rm -rf $(addprefix build/,release asan tsan fuzz coverage valgrind bloomport.so bloomport)
+	rm -rf $(addprefix build/,release asan deb tsan fuzz coverage valgrind bloomport.so bloomport)
 
 help: ## this list
 	@sed -nE 's/^([a-z-]+):.*## (.*)/\1|\2/p' Makefile | awk -F'|' '{printf "  make %-12s %s\n", $$1, $$2}'

@@ -6,6 +6,8 @@
 #   deps.sh test    that, and what the tests take; more words for what only some targets take:
 #                   fuzzer, gcovr, valgrind
 #   deps.sh page    that, and the browser of `make test-page`
+#   deps.sh deb     what building the Debian package takes
+#   deps.sh test-deb  that, and what trying it on a fresh Debian takes
 #
 # Environment, set by the Makefile: CC, PYTHON, REDIS_SERVER, REDISMODULE_DIR.
 set -eu
@@ -26,9 +28,15 @@ missing_packages() {
     have_command "$CC" || case $CC in *clang*) echo clang ;; *) echo gcc ;; esac
     have_header stdio.h || echo libc6-dev
     have_header xxhash.h || echo libxxhash-dev
-    have_command "$REDIS_SERVER" || echo redis-server
+    case $1 in *deb) ;; *) have_command "$REDIS_SERVER" || echo redis-server ;; esac
     [ "$1" != run ] || return 0
     have_header hiredis/hiredis.h || echo libhiredis-dev
+    case $1 in *deb)
+        have_command dpkg-shlibdeps || echo dpkg-dev
+        [ "$1" = deb ] || have_command debootstrap || echo debootstrap
+        [ "$1" = deb ] || have_command lintian || echo lintian
+        return 0 ;;
+    esac
     have_header cmocka.h || echo libcmocka-dev
     have_module pytest || echo python3-pytest
     have_module redis || echo python3-redis
