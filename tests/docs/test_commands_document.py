@@ -89,12 +89,16 @@ def source_texts():
     return set(re.findall(r'"((?:[^"\\\n]|\\.)*)"', text))
 
 
+def shape(text):
+    """An error text as a regular expression, printf's places open."""
+    return re.sub(r"%\w+", ".+", re.escape(text))
+
+
 def test_every_documented_error_text_is_in_the_sources():
-    texts = source_texts()
-    known = texts | {f"ERR cannot export: {text}" for text in texts} | {
-        "ERR bad data:", "ERR wrong number of arguments for 'bf.add' command"}
+    texts = source_texts() | {"ERR wrong number of arguments for 'bf.add' command"}
+    known = [shape(text) for text in texts if text.startswith("ERR ")]
     said = re.findall(r"`(ERR [^`]*)`", documents.COMMANDS.read_text(encoding="utf-8"))
-    assert not sorted(text for text in said if text.strip() not in known)
+    assert not sorted(text for text in said if not any(re.fullmatch(one, text) for one in known))
 
 
 def test_the_loop_that_copies_a_filter_does(server):
