@@ -50,6 +50,12 @@ def test_make_targets_named_in_the_documents_exist():
         assert named <= targets, path.name
 
 
+def test_the_readme_lists_every_command_and_no_other():
+    listed = re.findall(r"^\| `(BF\.\w+)", documents.README.read_text(encoding="utf-8"), re.M)
+    commands = [name for name in documents.sections(documents.COMMANDS) if name.startswith("BF.")]
+    assert sorted(set(listed)) == sorted(commands)
+
+
 def test_the_change_log_begins_with_the_version_of_the_module(start):
     heading = next(iter(documents.sections(REPO / "module" / "CHANGELOG.md")))
     major, minor, patch = map(int, re.fullmatch(r"(\d+)\.(\d+)\.(\d+) \(\d{4}-\d\d-\d\d\)", heading).groups())
