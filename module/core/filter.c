@@ -136,6 +136,7 @@ enum status filter_empty(struct filter *filter, bool *changed) {
     }
     mem_zero(first->bits, (size_t)layer_bytes(first->nbits));
     first->items = first->ones = 0;
+    layer_advise_pages(first);
     filter->is_estimated = false;
     return STATUS_OK;
 }

@@ -54,8 +54,12 @@ static uint64_t dense_ones(const struct layer *layer) {
 
 void layer_advise_pages(struct layer *layer) {
     uint64_t size = layer_bytes(layer->nbits);
-    bool is_dense = size >= HUGE_BYTES && layer->ones >= dense_ones(layer);
-    if (is_dense) mem_use_huge_pages(layer->bits, (size_t)size);
+    if (size < HUGE_BYTES) return;
+    if (layer->ones >= dense_ones(layer)) {
+        mem_use_huge_pages(layer->bits, (size_t)size);
+    } else {
+        mem_use_small_pages(layer->bits, (size_t)size);
+    }
 }
 
 void layer_clear(struct layer *layer) {

@@ -78,7 +78,8 @@ enum status layer_init(struct layer *layer, struct sizing size, struct geometry 
 /* Makes *to a layer of its own with the same contents. STATUS_NOMEM if the allocator says no. */
 enum status layer_copy(struct layer *to, const struct layer *from);
 
-/* Lets the bits be in huge pages (mem.h) if they are, or by `ones` soon will be, dense. */
+/* Lets the bits be in huge pages (mem.h) if they are, or by `ones` soon will be, dense; else in
+ * small ones. */
 void layer_advise_pages(struct layer *layer);
 
 /* Releases the bits. The struct itself is the caller's. */

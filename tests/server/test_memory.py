@@ -126,9 +126,14 @@ def test_large_filter_with_bits_everywhere_is_in_huge_pages_and_gives_them_back(
     assert memory_of(server.pid, "AnonHugePages") <= 16 << 20
 
 
-def test_large_filter_with_few_items_takes_small_pages_for_what_they_touch(new_server, advised):
+@pytest.mark.parametrize("how", ["new", "cleared"])
+def test_large_filter_with_few_items_takes_small_pages_for_what_they_touch(new_server, advised, how):
     server = new_server()
-    server.call("BF.RESERVE", "k", "BITSPERKEY", "8", str(64 << 20), "NONSCALING").plain
+    if how == "cleared":
+        load_random(server.call, "k", 64 << 20)
+        assert server.call("BF.CLEAR", "k") == OK
+    else:
+        server.call("BF.RESERVE", "k", "BITSPERKEY", "8", str(64 << 20), "NONSCALING").plain
     before = server.rss()
     server.call("BF.MADD", "k", *range(100)).plain
     assert memory_of(server.pid, "AnonHugePages") == 0
