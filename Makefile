@@ -61,8 +61,9 @@ TEST_ENV = BLOOMPORT_COVERAGE=1
 MORE_DEPS = gcovr
 else ifeq ($(FLAVOUR),valgrind)
 MORE_DEPS = valgrind
+SANITIZE = -DLAZY_ZERO_BYTES=SIZE_MAX
 # The server allocates through jemalloc, a library of its own.
-TEST_ENV = BLOOMPORT_WRAP='valgrind --quiet --error-exitcode=99 --leak-check=full \
+TEST_ENV = BLOOMPORT_WRAP='valgrind --quiet --error-exitcode=99 --leak-check=full --show-leak-kinds=definite \
            --errors-for-leak-kinds=definite --soname-synonyms=somalloc=*jemalloc*'
 endif
 

@@ -30,8 +30,11 @@
 #endif
 
 /* From this size on asking the kernel for zeroed pages (a system call and a fault per touched page)
- * is cheaper than memset: it is where allocators begin to map blocks of their own. */
+ * is cheaper than memset: it is where allocators begin to map blocks of their own. Valgrind takes
+ * such pages for unset, so `make valgrind` does without. */
+#ifndef LAZY_ZERO_BYTES
 #define LAZY_ZERO_BYTES ((size_t)256 * 1024)
+#endif
 
 static struct mem_hooks hooks = {malloc, free};
 

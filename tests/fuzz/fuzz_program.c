@@ -8,6 +8,7 @@
 
 #include "tests/fuzz/fuzz.h"
 
+#include "module/core/combine.h"
 #include "module/core/mem.h"
 #include "module/core/packed.h"
 #include "rdb/codec.h"
@@ -96,7 +97,7 @@ static void model_grow(struct model *model, const struct layer *layer) {
     CLAIM(fresh->bits);
     if (model->nlayers == 1) return;
     CLAIM(layer->capacity == fresh[-1].capacity * model->expansion);
-    CLAIM(fresh[-1].items == fresh[-1].capacity);
+    CLAIM(fresh[-1].items >= fresh[-1].capacity); // more if estimated
 }
 
 /* Adds to the newest layer; the caller knows that it has room. */
@@ -121,10 +122,11 @@ static void compare(const struct model *model, const struct filter *filter) {
 
 /* ---- Operations ----------------------------------------------------------------------------- */
 
-/* What a key holds, and the model of it. */
+/* What a key holds, the model of it, and what it was made with. */
 struct state {
     void *value;
     struct model model;
+    struct filter_params params;
 };
 
 /* What an add of the item does to the model, given how the filter answered. */
@@ -136,11 +138,11 @@ static void model_follows(struct model *model, const struct filter *filter, enum
     if (known) {
         CLAIM(st == STATUS_OK && !added);
     } else if (st == STATUS_OK) {
-        if (newest->items == newest->capacity) model_grow(model, &filter->layers[model->nlayers]);
+        if (newest->items >= newest->capacity) model_grow(model, &filter->layers[model->nlayers]);
         model_add(model, item);
         CLAIM(added);
     } else {
-        CLAIM(newest->items == newest->capacity);
+        CLAIM(newest->items >= newest->capacity);
         CLAIM((st == STATUS_FULL) == (model->expansion == 0));
     }
     if (st == STATUS_OK) model->has[item] = true;
@@ -242,9 +244,85 @@ static void op_save_and_load(struct state *s) {
     fuzz_release(&image);
 }
 
+static void model_release(struct model *model) {
+    for (uint32_t i = 0; i < model->nlayers; i++) free(model->layers[i].bits);
+    model->nlayers = 0;
+}
+
+/* The first layer alone stays, without a bit. */
+static void op_empty(struct state *s) {
+    struct packed_view view;
+    struct filter *filter = packed_open(s->value, &view);
+    bool changed = false;
+    enum status st = filter_empty(filter, &changed);
+    packed_close(s->value, filter);
+    struct model *model = &s->model;
+    CLAIM(st == STATUS_OK || (st == STATUS_NOMEM && model->nlayers > 1));
+    if (st != STATUS_OK) return;
+    while (model->nlayers > 1) free(model->layers[--model->nlayers].bits);
+    memset(model->layers[0].bits, 0, model->layers[0].m);
+    memset(model->has, 0, sizeof(model->has));
+    model->layers[0].items = 0;
+}
+
+/* Bits and items of `other` too. The counts become estimates, which are the filter's to make. */
+static void model_unite(struct model *model, const struct model *other,
+                        const struct filter *filter) {
+    for (uint32_t i = 0; i < other->nlayers; i++) {
+        const struct naive *from = &other->layers[i];
+        struct naive *to = &model->layers[i];
+        if (i == model->nlayers) {
+            *to = *from;
+            to->bits = calloc(1, from->m);
+            CLAIM(to->bits);
+            model->nlayers++;
+        }
+        for (uint64_t p = 0; p < from->m; p++) to->bits[p] |= from->bits[p];
+    }
+    for (uint32_t i = 0; i < model->nlayers; i++) {
+        const struct layer *layer = &filter->layers[i];
+        CLAIM(layer->items <= layer->ones && layer->items * layer->nhashes >= layer->ones);
+        model->layers[i].items = layer->items;
+    }
+    for (int i = 0; i < 256; i++) model->has[i] |= other->has[i];
+}
+
+/* The union with a filter made the same way, of some items, in a chain that may be longer. */
+static void op_unite(struct state *s, uint8_t count) {
+    struct state other = {.params = s->params, .model = s->model};
+    other.model.nlayers = 0;
+    memset(other.model.has, 0, sizeof(other.model.has));
+    struct filter *from = NULL;
+    if (filter_new(&s->params, FILTER_NO_LIMIT, &from) != STATUS_OK) return;
+    other.value = from;
+    model_grow(&other.model, &from->layers[0]);
+    for (uint8_t i = 0; i < count % 8; i++) op_add(&other, (uint8_t)(count + i));
+    from = other.value;
+
+    op_copy(s); // whole, as it must be to grow
+    if (!packed_is_packed(s->value)) {
+        struct filter *into = s->value;
+        const struct filter *others[] = {from};
+        uint32_t layer;
+        bool changed = false;
+        CLAIM(combine_difference(into, from, &layer) == DIFFERENCE_NONE);
+        struct image before = fuzz_image(into);
+        enum status st = combine_union(into, others, 1, 1 << 16, &changed);
+        if (st == STATUS_OK && changed) {
+            model_unite(&s->model, &other.model, into);
+        } else {
+            fuzz_claim_same(into, &before);
+            for (int i = 0; st == STATUS_OK && i < 256; i++) s->model.has[i] |= other.model.has[i];
+        }
+        fuzz_release(&before);
+    }
+    packed_free(other.value);
+    model_release(&other.model);
+}
+
 static void operate(struct state *s, uint8_t what, uint8_t number) {
     fuzz_fail_at(what >> 4);
-    switch (what % 8) {
+    switch (what % 10) {
     case 0:
     case 1: op_add(s, number); break;
     case 2: op_add_many(s, number); break;
@@ -252,6 +330,8 @@ static void operate(struct state *s, uint8_t what, uint8_t number) {
     case 4: op_contains_many(s, number); break;
     case 5: op_copy(s); break;
     case 6: op_pack(s); break;
+    case 7: op_empty(s); break;
+    case 8: op_unite(s, number); break;
     default: op_save_and_load(s); break;
     }
 }
@@ -282,7 +362,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     struct filter_params params = take_shape(&r);
     struct filter *filter = NULL;
     CLAIM(filter_new(&params, FILTER_NO_LIMIT, &filter) == STATUS_OK);
-    struct state s = {.value = filter};
+    struct state s = {.value = filter, .params = params};
     s.model = (struct model){
         .expansion = params.expansion, .layout = params.layout, .scheme = params.scheme};
     model_grow(&s.model, &filter->layers[0]);
@@ -293,7 +373,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     struct packed_view view;
     compare(&s.model, packed_look(s.value, &view));
     fuzz_check(packed_look(s.value, &view));
-    for (uint32_t i = 0; i < s.model.nlayers; i++) free(s.model.layers[i].bits);
+    model_release(&s.model);
     packed_free(s.value);
     fuzz_end();
     return 0;
