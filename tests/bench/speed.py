@@ -28,7 +28,7 @@ PEER_ERROR_RATE = 0.0082  # what 10 bits per key give, so that the sizes are abo
 FILL_BATCH = 1000
 FIRST_FILL = 0.75
 ALL_BATCHES = (1, 10, 100, 1000)
-FILLED_REALLY = 256 << 20  # bytes; larger filters of the part `sizes` are loaded half full
+FILLED_REALLY = 32 << 20  # bytes; larger filters of the part `sizes` are loaded half full
 PRESENT_IN_LARGE = 4_000_000
 
 COMMANDS = {
