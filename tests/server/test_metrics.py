@@ -6,14 +6,16 @@ import re
 
 import pytest
 
-from checks import dump, info
+from checks import COMMANDS, dump, info
 from filters import QUIET, Stream, follow, server_info, until, until_in_sync
+from mutations import with_footer
 from redis_server import REPO
-from resp import OK, Reply
+from resp import OK, Reply, error
 
 HELD = ["bf_filters", "bf_layers", "bf_items", "bf_bytes"]
 DONE = ["bf_adds", "bf_checks", "bf_checks_absent", "bf_merges", "bf_imports"]
 KEYS = ["k%d" % i for i in range(8)]
+BAD_PAYLOAD = error("ERR Bad data format")
 SERVER_CONFIG = dict(Stream.CONFIG, save="")
 
 
@@ -66,9 +68,23 @@ class Model:
 
     def __init__(self, call):
         self.call, self.done = call, {name: told(call)[name] for name in DONE}
+        self.succeeded = set()
 
     def run(self, *words):
-        reply, name = self.call(*words), words[0]
+        reply = self.call(*words)
+        self.note(words[0], reply)
+        return reply
+
+    def together(self, *commands):
+        """In one transaction."""
+        for words in (("MULTI",), *commands):
+            assert not self.call(*words).is_error
+        for words, reply in zip(commands, self.call("EXEC").value):
+            self.note(words[0], reply)
+
+    def note(self, name, reply):
+        if not reply.is_error:
+            self.succeeded.add(name)
         answers = reply.value if reply.kind == "*" else [reply]
         good = [answer.value for answer in answers if isinstance(answer, Reply) and not answer.is_error]
         if name in ("BF.ADD", "BF.MADD", "BF.INSERT"):
@@ -78,18 +94,21 @@ class Model:
             self.done["bf_checks_absent"] += good.count(0)
         elif name in ("BF.MERGE", "BF.IMPORT") and good:
             self.done["bf_%ss" % name[3:].lower()] += 1
-        return reply
 
     def check(self):
         seen = told(self.call)
         assert {name: seen[name] for name in DONE} == self.done
 
 
-def step(source, model):
-    """One random command."""
+RARE = [[("FLUSHALL", "ASYNC")], [("FLUSHALL", "SYNC")], [("FLUSHDB", "SYNC")], [("DEBUG", "RELOAD")]]
+LOAD_AOF = [("BGREWRITEAOF",), ("DEBUG", "LOADAOF")]  # counts what is in the log a second time
+
+
+def step(source, model, rare):
+    """One random command; seldom, one of `rare`."""
     key, other = source.choice(KEYS), source.choice(KEYS)
     items = ["%d" % source.randrange(2000) for _ in range(source.choice([1, 3, 80]))]
-    run = model.run
+    run, call = model.run, model.call
     words = source.choice([("0.01", "10"), ("0.01", "10"), ("0.01", "5", "NONSCALING"), ("0.01", "100000"),
                            ("BITSPERKEY", "8", "50", "LAYOUT", "BLOCKED"), ("0.001", "30", "HASH", "FNV1A")])
     choices = [
@@ -106,21 +125,25 @@ def step(source, model):
         lambda: run("BF.INTERSTORE", key, other, "missing"),
         lambda: run("BF.CLEAR", key),
         lambda: reload(run, key, other),
+        lambda: spoil(source, run, key, other),
         lambda: carry(run, key, other),
+        lambda: pass_in_pieces(run, key, "pieces"),
         lambda: run(source.choice(["DEL", "UNLINK"]), key, other),
         lambda: run("SET", key, "v") and run("DEL", key),
         lambda: run("RENAME", key, other),
         lambda: run("COPY", key, other, "REPLACE"),
         lambda: run("COPY", key, key, "DB", 1, "REPLACE"),
         lambda: run("MOVE", key, 2),
-        lambda: run("PEXPIRE", key, 1),
+        lambda: run("EXPIRE", key, 1000),
+        lambda: run("PEXPIRE", key, 1) and until(lambda: call("EXISTS", key).value == 0, "it expires"),
+        lambda: [run(name, key) for name in ("BF.CARD", "BF.INFO", "BF.DEBUG", "BF.STATS")],
+        lambda: model.together(("BF.MADD", key, *items), ("BF.MERGE", other, key), ("BF.MEXISTS", other, *items), ("DEL", key)),
         lambda: run("SWAPDB", 0, source.randrange(3)),
         lambda: run("RESTORE", key, 0, b"nonsense"),
         lambda: run("CONFIG", "SET", "bf.max-bytes", source.choice([0, 0, 200])),
     ]
     if source.random() < 0.02:
-        choices = [lambda: run("FLUSHALL", "ASYNC"), lambda: run("FLUSHDB", "SYNC"), lambda: run("DEBUG", "RELOAD"),
-                   lambda: run("BGREWRITEAOF") and run("DEBUG", "LOADAOF")]
+        choices = [lambda: [run(*words) for words in source.choice(rare)]]
     source.choice(choices)()
 
 
@@ -128,6 +151,22 @@ def reload(run, key, other):
     data = run("DUMP", key)
     if data.value:
         run("RESTORE", other, 0, data.value, "REPLACE")
+
+
+def spoil(source, run, key, other):
+    """A good filter that ends too early is not loaded, whatever stands behind it."""
+    data = run("DUMP", key).value
+    if data and len(data) < 3000:
+        cut = with_footer(data[: source.randrange(1, len(data) - 10)])
+        assert run("RESTORE", other, 0, cut, "REPLACE") == BAD_PAYLOAD
+
+
+def pass_in_pieces(run, key, other):
+    if run("TYPE", key).value == "bloomport":
+        run("DEL", other)
+        header, *rest = dump(run, key)
+        if run("BF.LOADCHUNK", other, *header) == OK:  # else it is over max-bytes
+            assert [run("BF.LOADCHUNK", other, *piece) for piece in rest] == [OK] * len(rest)
 
 
 def carry(run, key, other):
@@ -144,7 +183,7 @@ def test_counters_equal_a_model_after_a_random_run(call, seed):
     try:
         for _ in range(10):
             for _ in range(80):
-                step(source, model)
+                step(source, model, [*RARE, LOAD_AOF])
             assert_holds(call)
     finally:
         call("CONFIG", "SET", "bf.max-bytes", 0)
@@ -207,3 +246,79 @@ def test_a_replica_counts_what_its_master_holds(new_server, load_way):
     assert_holds(here)
     assert_holds(there_)
     assert {name: told(here)[name] for name in HELD} == {name: told(there_)[name] for name in HELD}
+
+
+# ---- All nine, on a master, its replica, the replica promoted, and both restarted ---------------
+
+
+def nine(held, done):
+    return {**{name: held[name] for name in HELD}, **done}
+
+
+def assert_all_nine(call, done):
+    expected = nine(there(call), done)
+    until(lambda: told(call) == expected, "INFO bf says %s, not %s" % (expected, told(call)), 20)
+    return expected
+
+
+def count_stream(done, commands):
+    """What the commands of a stream add to the counters of who runs them: a replica, or who loads the log."""
+    for name, *words in ([word.decode(errors="replace") for word in command] for command in commands):
+        if name in ("BF.ADD", "BF.MADD"):
+            done["bf_adds"] += len(words) - 1
+        elif name == "BF.INSERT":
+            done["bf_adds"] += len(words) - words.index("ITEMS") - 1
+        elif name in ("BF.MERGE", "BF.IMPORT"):
+            done["bf_%ss" % name[3:].lower()] += 1
+
+
+def finish_rewrite(call):
+    assert not call("BGREWRITEAOF").is_error
+    until(lambda: server_info(call, "persistence")["aof_rewrite_in_progress"] == "0", "the AOF is rewritten")
+
+
+def test_all_nine_equal_a_model_on_master_and_replica_and_after_promotion_and_restarts(new_server):
+    source, nothing = random.Random(11), dict.fromkeys(DONE, 0)
+    master = new_server(tcp=True, config={**QUIET, **Stream.CONFIG, "save": ""})
+    replica = new_server(tcp=True, config=QUIET)
+    follow(replica, master)
+    here, there_ = master.connection().call, replica.connection().call
+    model, stream, passed_on = Model(here), Stream(master), dict(nothing)
+    for _ in range(20):
+        for _ in range(60):
+            step(source, model, RARE)
+        expected = assert_all_nine(here, model.done)
+        count_stream(passed_on, stream.take())
+        until_in_sync(replica, master)
+        assert assert_all_nine(there_, passed_on) == nine(expected, passed_on)
+    stream.close()
+    assert set(COMMANDS) <= model.succeeded and {"EXPIRE", "MOVE", "SWAPDB", "COPY", "RENAME"} <= model.succeeded
+    assert {words[0][0] for words in RARE} <= model.succeeded
+    assert server_info(here, "stats")["sync_full"] == "1" and expected["bf_filters"] > 0
+    assert 0 < passed_on["bf_adds"] < model.done["bf_adds"]
+
+    assert there_("REPLICAOF", "NO", "ONE") == OK
+    assert told(there_) == nine(expected, passed_on)
+    promoted = Model(there_)
+    for _ in range(60):
+        step(source, promoted, RARE)
+    held = assert_all_nine(there_, promoted.done)
+    assert there_("SAVE") == OK  # and from an RDB file
+    assert assert_all_nine(replica.restart().connection().call, nothing) == nine(held, nothing)
+
+    here = master.restart().connection().call  # from the whole log
+    assert assert_all_nine(here, passed_on) == nine(expected, passed_on)
+    finish_rewrite(here)
+    here = master.restart().connection().call  # from what a rewrite made of it
+    assert assert_all_nine(here, nothing) == nine(expected, nothing)
+
+
+def test_no_cut_of_a_payload_leaves_a_trace(call):
+    call("BF.RESERVE", "k", "0.01", "10")
+    call("BF.MADD", "k", *range(40))
+    before, body = told(call), call("DUMP", "k").plain[:-10]
+    assert info(call, "k")["Number of filters"] > 2
+    for size in range(1, len(body)):
+        assert call("RESTORE", "new", 0, with_footer(body[:size])) == BAD_PAYLOAD
+        assert call("RESTORE", "k", 0, with_footer(body[:size]), "REPLACE") == BAD_PAYLOAD
+    assert told(call) == before
