@@ -150,6 +150,37 @@ func raw() {
 	check("import cut", strings.HasPrefix(refused, "ERR bad data"), true)
 }
 
+// table is a map: over RESP2 its names and values come in a row.
+func table(reply any) map[any]any {
+	if whole, ok := reply.(map[any]any); ok && protocol == 3 {
+		return whole
+	}
+	made := map[any]any{}
+	for flat, _ := reply.([]any); protocol == 2 && len(flat) > 1; flat = flat[2:] {
+		made[flat[0]] = flat[1]
+	}
+	return made
+}
+
+func stats() {
+	seen := table(call("BF.STATS", "plain"))
+	check("stats has 17 fields", len(seen), 17)
+	check("stats", []any{seen["layout"], seen["items"], seen["capacity"]}, []any{"CLASSIC", int64(4), int64(1000)})
+	ratio := seen["utilisation"]
+	if text, ok := ratio.(string); ok && protocol == 2 {
+		ratio, _ = strconv.ParseFloat(text, 64)
+	}
+	check("stats, a real", ratio, 0.004)
+	check("stats, a flag", seen["items are estimated"], map[int]any{2: int64(0), 3: false}[protocol])
+	layers, _ := seen["layers"].([]any)
+	check("stats layers", len(layers), 1)
+	for _, reply := range layers {
+		layer := table(reply)
+		check("stats layer", []any{layer["bits"], layer["hashes"]}, []any{int64(10595), int64(7)})
+	}
+	check("stats missing", call("BF.STATS", "missing"), "ERR not found")
+}
+
 func combine() {
 	r.BFReserve(ctx, "other", 0.01, 1000)
 	r.BFMAdd(ctx, "other", "a", "only")
@@ -166,7 +197,7 @@ func combine() {
 func main() {
 	protocol, _ = strconv.Atoi(os.Args[2])
 	r = redis.NewClient(&redis.Options{Addr: "127.0.0.1:" + os.Args[1], Protocol: protocol})
-	for _, part := range []func(){reserve, add, ask, info, failures, dump, raw, combine} {
+	for _, part := range []func(){reserve, add, ask, info, failures, dump, raw, stats, combine} {
 		part()
 	}
 	fmt.Println("version", redis.Version())

@@ -195,6 +195,14 @@ static void new_commands(void) {
     freeReplyObject(data);
 }
 
+static void stats(void) {
+    mentions("BF.STATS plain", "[layout CLASSIC hash XXH64 items 4 estimated items 4 capacity 1000 "
+                               "utilisation 0.004");
+    mentions("BF.STATS plain", " expansion 2 layers [[capacity 1000 items 4 bits 10595 hashes 7 ");
+    mentions("BF.STATS plain", "]] items are estimated 0 state ok advice ]");
+    answers("BF.STATS missing", "ERR not found");
+}
+
 static void combine(void) {
     answers("BF.RESERVE other 0.01 1000", "OK");
     answers("BF.MADD other a only", "[1 1]");
@@ -218,6 +226,7 @@ int main(int argc, char **argv) {
     grow();
     dump();
     new_commands();
+    stats();
     combine();
     redisFree(context);
     printf("version %d.%d.%d\nchecks %d\n", HIREDIS_MAJOR, HIREDIS_MINOR, HIREDIS_PATCH, checks);

@@ -141,6 +141,7 @@ class Client extends Checks {
         errors();
         dumps();
         raw();
+        stats(three ? Double.class : String.class, no, key -> call("BF.STATS", key));
         combine();
         finish(RedisClient.class);
     }

@@ -7,6 +7,7 @@ import io.lettuce.core.codec.StringCodec;
 import io.lettuce.core.output.ArrayOutput;
 import io.lettuce.core.output.ByteArrayOutput;
 import io.lettuce.core.output.CommandOutput;
+import io.lettuce.core.output.ObjectOutput;
 import io.lettuce.core.output.StatusOutput;
 import io.lettuce.core.probabilistic.BfInfoValue;
 import io.lettuce.core.probabilistic.ScanDumpValue;
@@ -59,6 +60,11 @@ class Client extends Checks {
     /** Bulk strings in it are byte[]. */
     static List<Object> list(String command, Object... words) {
         return call(new ArrayOutput<>(ByteArrayCodec.INSTANCE), command, words);
+    }
+
+    /** Anything: ArrayOutput takes no booleans. */
+    static Object any(String command, Object... words) {
+        return call(new ObjectOutput<>(ByteArrayCodec.INSTANCE), command, words);
     }
 
     static void reserve() {
@@ -176,6 +182,8 @@ class Client extends Checks {
         errors();
         dumps();
         raw();
+        boolean three = arguments[1].equals("3");
+        stats(three ? Double.class : String.class, three ? (Object) false : (Object) 0L, key -> any("BF.STATS", key));
         combine();
         finish(RedisClient.class);
     }

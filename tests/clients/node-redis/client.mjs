@@ -1,6 +1,6 @@
 // node-redis: client.mjs PORT PROTOCOL
 import { createClient, RESP_TYPES } from 'redis';
-import { BINARY, MANY, check, dumpOf, finish, four, newCommands, port, protocol, refused } from '../shared/checks.mjs';
+import { BINARY, MANY, check, dumpOf, finish, four, newCommands, pairs, port, protocol, refused } from '../shared/checks.mjs';
 
 const client = await createClient({ RESP: protocol, socket: { port } }).connect();
 // Without this a dump arrives as text, with every byte over 127 replaced.
@@ -75,5 +75,7 @@ await newCommands({
   bytes: (...words) => binary.sendCommand(words),
   yes: protocol === 3 ? true : 1,
   no: protocol === 3 ? false : 0,
+  map: (reply) => (protocol === 3 ? reply : pairs(reply)),
+  real: protocol === 3 ? 'number' : 'string',
 });
 finish('redis');

@@ -7,7 +7,7 @@ const BINARY = "\x00\xff\r\n\x80";
 const FULL = 'ERR non scaling filter is full';
 $r = new Redis();
 $r->connect('127.0.0.1', (int)$argv[1]);
-$r->setOption(Redis::OPT_REPLY_LITERAL, true); // else OK and the names in BF.INFO arrive as true
+$r->setOption(Redis::OPT_REPLY_LITERAL, true); // else OK and the names in maps arrive as true
 $checks = $wrong = 0;
 
 function check(string $what, mixed $got, mixed $wanted): void
@@ -34,10 +34,16 @@ function call(mixed ...$words): mixed
     return $answer === false && $r->getLastError() !== null ? $r->getLastError() : $answer;
 }
 
+/** A map, which is names and values in a row, by name. */
+function table(array $flat): array
+{
+    return array_column(array_chunk($flat, 2), 1, 0);
+}
+
 /** BF.INFO by name, without the size. */
 function four(string $key): array
 {
-    $info = array_column(array_chunk(call('BF.INFO', $key), 2), 1, 0);
+    $info = table(call('BF.INFO', $key));
     return [$info['Capacity'], $info['Number of filters'], $info['Number of items inserted'], $info['Expansion rate']];
 }
 
@@ -111,6 +117,15 @@ check('import', call('BF.IMPORT', 'imported', 'FORMAT', 'portable', 'DATA', $dat
 check('export of the copy', call('BF.EXPORT', 'imported'), $data);
 check('exists in the copy', call('BF.EXISTS', 'imported', BINARY), 1);
 check('import cut', substr(call('BF.IMPORT', 'bad', 'FORMAT', 'portable', 'DATA', substr($data, 1)), 0, 12), 'ERR bad data');
+
+$stats = table(call('BF.STATS', 'plain'));
+check('stats has 17 fields', count($stats), 17);
+check('stats', [$stats['layout'], $stats['items'], $stats['capacity']], ['CLASSIC', 4, 1000]);
+check('stats, a real', [is_string($stats['utilisation']), (float)$stats['utilisation']], [true, 0.004]);
+check('stats, a flag', $stats['items are estimated'], 0);
+$layers = array_map(table(...), $stats['layers']);
+check('stats layers', array_map(fn($layer) => [$layer['bits'], $layer['hashes']], $layers), [[10595, 7]]);
+check('stats missing', call('BF.STATS', 'missing'), 'ERR not found');
 
 call('BF.RESERVE', 'other', 0.01, 1000);
 call('BF.MADD', 'other', 'a', 'only');

@@ -135,6 +135,23 @@ def raw():
     refused("import cut", "bad data", call, "BF.IMPORT", "bad", "FORMAT", "portable", "DATA", data[:-1])
 
 
+def table(reply):
+    """A map is a dict over RESP3, names and values in a row over RESP2."""
+    return reply if protocol == 3 else dict(zip(reply[::2], reply[1::2]))
+
+
+def stats():
+    seen = table(call("BF.STATS", "plain"))
+    check("stats has 17 fields", len(seen), 17)
+    check("stats", [seen[b"layout"], seen[b"items"], seen[b"capacity"]], [b"CLASSIC", 4, 1000])
+    ratio = seen[b"utilisation"]
+    check("stats, a real", (type(ratio), float(ratio)), (float if protocol == 3 else bytes, 0.004))
+    check("stats, a flag", seen[b"items are estimated"], no)
+    layers = [table(layer) for layer in seen[b"layers"]]
+    check("stats layers", [[layer[b"bits"], layer[b"hashes"]] for layer in layers], [[10595, 7]])
+    refused("stats missing", "not found", call, "BF.STATS", "missing")
+
+
 def combine():
     bf.create("other", 0.01, 1000)
     bf.madd("other", "a", "only")
@@ -146,7 +163,7 @@ def combine():
     check("exists cleared", bf.exists("merged", "a"), no)
 
 
-for part in (reserve, add, ask, info, errors, dump, raw, combine):
+for part in (reserve, add, ask, info, errors, dump, raw, stats, combine):
     part()
 print("version", redis.__version__)
 print("checks", checks)

@@ -23,9 +23,14 @@ rescue Redis::CommandError => error
   error.message
 end
 
+# A map, which is names and values in a row, by name.
+def table(flat)
+  flat.each_slice(2).to_h
+end
+
 # BF.INFO by name, without the size.
 def four(key)
-  info = call("BF.INFO", key).each_slice(2).to_h
+  info = table(call("BF.INFO", key))
   info.values_at("Capacity", "Number of filters", "Number of items inserted", "Expansion rate")
 end
 
@@ -97,6 +102,14 @@ check "import", call("BF.IMPORT", "imported", "FORMAT", "portable", "DATA", data
 check "export of the copy", call("BF.EXPORT", "imported"), data
 check "exists in the copy", call("BF.EXISTS", "imported", BINARY), 1
 check "import cut", call("BF.IMPORT", "bad", "FORMAT", "portable", "DATA", data.byteslice(1..))[0, 12], "ERR bad data"
+
+stats = table(call("BF.STATS", "plain"))
+check "stats has 17 fields", stats.size, 17
+check "stats", stats.values_at("layout", "items", "capacity"), ["CLASSIC", 4, 1000]
+check "stats, a real", [stats["utilisation"].class, stats["utilisation"].to_f], [String, 0.004]
+check "stats, a flag", stats["items are estimated"], 0
+check "stats layers", stats["layers"].map { |layer| table(layer).values_at("bits", "hashes") }, [[10595, 7]]
+check "stats missing", call("BF.STATS", "missing"), "ERR not found"
 
 call("BF.RESERVE", "other", 0.01, 1000)
 call("BF.MADD", "other", "a", "only")

@@ -188,6 +188,8 @@ class Client extends Checks {
         errors();
         dumps();
         raw();
+        boolean three = protocol == Protocol.RESP3;
+        stats(three ? Double.class : String.class, 0L, key -> list("BF.STATS", key));
         combine();
         finish(Redisson.class);
     }

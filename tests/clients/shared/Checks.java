@@ -1,8 +1,11 @@
 import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Objects;
 import java.util.concurrent.Callable;
+import java.util.function.Function;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
@@ -66,6 +69,41 @@ class Checks {
 
     static String latin(byte[] data) {
         return new String(data, StandardCharsets.ISO_8859_1);
+    }
+
+    /** A string of a raw reply, which may be bytes; anything else as it is. */
+    static Object plain(Object reply) {
+        return reply instanceof byte[] bytes ? latin(bytes) : reply;
+    }
+
+    /** A map: some libraries have pairs for it, some, and all over RESP2, names and values in a row. */
+    static Map<Object, Object> table(Object reply) {
+        Map<Object, Object> made = new LinkedHashMap<>();
+        List<?> list = reply instanceof Map<?, ?> map ? List.copyOf(map.entrySet()) : (List<?>) reply;
+        for (int i = 0; i < list.size(); i++) {
+            if (list.get(i) instanceof Map.Entry<?, ?> pair) {
+                made.put(plain(pair.getKey()), plain(pair.getValue()));
+            } else {
+                made.put(plain(list.get(i)), plain(list.get(++i)));
+            }
+        }
+        return made;
+    }
+
+    /** BF.STATS by a raw command; `real` is the type the library has for a real number, `no` for 0. */
+    static void stats(Class<?> real, Object no, Function<String, Object> call) {
+        Map<Object, Object> seen = table(call.apply("plain"));
+        check("stats has 17 fields", seen::size, 17);
+        check("stats", () -> List.of(seen.get("layout"), seen.get("items"), seen.get("capacity")), List.of("CLASSIC", 4L, 1000L));
+        Object ratio = seen.get("utilisation");
+        check("stats, a real", ratio::getClass, real);
+        check("stats, a real", () -> Double.parseDouble(ratio.toString()), 0.004);
+        check("stats, a flag", () -> seen.get("items are estimated"), no);
+        List<?> layers = (List<?>) seen.get("layers");
+        check("stats layers", layers::size, 1);
+        Map<Object, Object> layer = table(layers.get(0));
+        check("stats layer", () -> List.of(layer.get("bits"), layer.get("hashes")), List.of(10595L, 7L));
+        refused("stats missing", "not found", () -> call.apply("missing"));
     }
 
     static List<Chunk> dump(Scan scan) {

@@ -38,6 +38,10 @@ export function finish(name) {
 export const four = (info) =>
   [info.Capacity, info['Number of filters'], info['Number of items inserted'], info['Expansion rate']];
 
+/** Names and values in a row, RESP2's form of a map, as an object. */
+export const pairs = (flat) => Object.fromEntries(
+  Array.from({ length: flat.length / 2 }, (_, i) => flat.slice(2 * i, 2 * i + 2)));
+
 /** All [iterator, data] of a dump; scandump(key, iterator) gives one. */
 export async function dumpOf(scandump, key) {
   const found = [];
@@ -51,10 +55,11 @@ export async function dumpOf(scandump, key) {
 
 /**
  * Every command through a library that takes any: call(...words) gives text, bytes(...words)
- * buffers; yes and no are what it makes of 1/0; map turns its form of a map into an object;
- * full(what, promise) checks a BF.MADD of four into a filter that has room for two.
+ * buffers; yes and no are what it makes of 1/0; map turns its form of a map into an object; real is
+ * the type it has for a real number; full(what, promise) checks a BF.MADD of four into a filter that
+ * has room for two.
  */
-export async function everyCommand({ call, bytes, yes, no, map, full }) {
+export async function everyCommand({ call, bytes, yes, no, map, real, full }) {
   check('protocol', /resp=(\d)/.exec(await call('CLIENT', 'INFO'))[1], String(protocol));
 
   check('reserve', await call('BF.RESERVE', 'plain', '0.01', '1000'), 'OK');
@@ -112,11 +117,11 @@ export async function everyCommand({ call, bytes, yes, no, map, full }) {
   check('mexists in the copy',
     await call('BF.MEXISTS', 'loaded', 'item-0', 'item-999', 'absent'), [yes, yes, no]);
 
-  await newCommands({ call, bytes, yes, no });
+  await newCommands({ call, bytes, yes, no, map, real });
 }
 
 /** What no library has a method for yet. */
-export async function newCommands({ call, bytes, yes, no }) {
+export async function newCommands({ call, bytes, yes, no, map, real }) {
   const debug = await call('BF.DEBUG', 'plain');
   check('debug', [debug.length, debug[0], debug[1].slice(0, 6)], [2, 'size:4', 'bytes:']);
   const data = await bytes('BF.EXPORT', 'plain');
@@ -125,6 +130,14 @@ export async function newCommands({ call, bytes, yes, no }) {
   check('exists in the copy', await call('BF.EXISTS', 'imported', BINARY), yes);
   await refused('import cut', 'bad data',
     call('BF.IMPORT', 'bad', 'FORMAT', 'portable', 'DATA', data.subarray(0, -1)));
+
+  const stats = map(await call('BF.STATS', 'plain'));
+  check('stats has 17 fields', Object.keys(stats).length, 17);
+  check('stats', [stats.layout, stats.items, stats.capacity], ['CLASSIC', 4, 1000]);
+  check('stats, a real', [typeof stats.utilisation, Number(stats.utilisation)], [real, 0.004]);
+  check('stats, a flag', stats['items are estimated'], no);
+  check('stats layers', stats.layers.map(map).map(({ bits, hashes }) => [bits, hashes]), [[10595, 7]]);
+  await refused('stats missing', 'not found', call('BF.STATS', 'missing'));
 
   await call('BF.RESERVE', 'other', '0.01', '1000');
   await call('BF.MADD', 'other', 'a', 'only');

@@ -1,8 +1,5 @@
 // ioredis and its fork iovalkey: the same class, one package name apart.
-import { check, everyCommand } from './checks.mjs';
-
-const pairs = (flat) => Object.fromEntries(
-  Array.from({ length: flat.length / 2 }, (_, i) => flat.slice(2 * i, 2 * i + 2)));
+import { check, everyCommand, pairs } from './checks.mjs';
 
 /** Both give the RESP2 forms over either protocol: 1 and 0, and maps as flat arrays. */
 export async function everyCommandOf(redis) {
@@ -12,6 +9,7 @@ export async function everyCommandOf(redis) {
     yes: 1,
     no: 0,
     map: pairs,
+    real: 'string',
     full: async (what, promise) => {
       const [first, second, last, ...rest] = await promise;
       check(what, [first, second, last.message, rest.length], [1, 1, 'ERR non scaling filter is full', 0]);

@@ -3,7 +3,8 @@ use redis::bloom::{
     BloomFilterDumpChunk, BloomFilterDumpIterator, BloomFilterInfoType as Info,
     BloomFilterInsertOptions as Insert, BloomFilterScalingOptions as Scaling,
 };
-use redis::{cmd, Connection, FromRedisValue, RedisResult, TypedCommands, Value};
+use redis::{cmd, from_redis_value, Connection, FromRedisValue, RedisResult, TypedCommands, Value};
+use std::collections::HashMap;
 use std::fmt::Debug;
 
 const BINARY: &[u8] = b"\x00\xff\r\n\x80";
@@ -145,6 +146,24 @@ fn raw(c: &mut Checks, r: &mut Connection) -> RedisResult<()> {
     Ok(())
 }
 
+/// Maps of either protocol become a HashMap; the values keep the protocol's types.
+fn stats(c: &mut Checks, r: &mut Connection, three: bool) -> RedisResult<()> {
+    let seen: HashMap<String, Value> = call(r, &[b"BF.STATS", b"plain"])?;
+    c.check("stats has 17 fields", seen.len(), 17);
+    c.check("stats", &seen["layout"], &Value::BulkString(b"CLASSIC".to_vec()));
+    c.check("stats", (&seen["items"], &seen["capacity"]), (&Value::Int(4), &Value::Int(1000)));
+    let ratio = seen["utilisation"].clone();
+    c.check("stats, a real", matches!(ratio, Value::Double(_)), three);
+    c.check("stats, a real", from_redis_value::<f64>(ratio)?, 0.004);
+    let no = if three { Value::Boolean(false) } else { Value::Int(0) };
+    c.check("stats, a flag", &seen["items are estimated"], &no);
+    let layers: Vec<HashMap<String, Value>> = from_redis_value(seen["layers"].clone())?;
+    c.check("stats layers", layers.len(), 1);
+    c.check("stats layer", (&layers[0]["bits"], &layers[0]["hashes"]), (&Value::Int(10595), &Value::Int(7)));
+    c.refused("stats missing", "not found", call::<Value>(r, &[b"BF.STATS", b"missing"]));
+    Ok(())
+}
+
 fn combine(c: &mut Checks, r: &mut Connection) {
     c.answer("reserve other", r.bf_reserve("other", 0.01, 1000), ());
     c.answer("madd other", r.bf_madd("other", &["a", "only"]), vec![true, true]);
@@ -175,6 +194,7 @@ fn main() -> RedisResult<()> {
     }
     dump(&mut c, &mut r)?;
     raw(&mut c, &mut r)?;
+    stats(&mut c, &mut r, arguments[2] == "3")?;
     combine(&mut c, &mut r);
     println!("version {}", version());
     println!("checks {}", c.checks);
