@@ -6,6 +6,7 @@ import math
 import pytest
 
 from checks import add_all, assert_refused, bits_of, card_and_layers, info
+from filters import QUIET, Stream, follow, until_in_sync
 from formats_model import ones
 from resp import FALSE, NULL, OK, Reply, error
 
@@ -114,6 +115,12 @@ def test_state_is_ok_full_or_overfilled_with_advice(call, call3):
     call("BF.RESERVE", "scaling", "0.01", "500")
     add_all(call, "scaling", ITEMS)
     assert stats(call3, "scaling")["state"] == b"ok"
+    call("BF.RESERVE", "brim", "0.01", "500")
+    for item in ITEMS:
+        if call("BF.CARD", "brim").value < 500:
+            call("BF.ADD", "brim", item)
+    seen = stats(call3, "brim")
+    assert (seen["utilisation"], seen["state"]) == (1, b"ok")  # it takes more: it will grow
     m = 8000
     full = (7).to_bytes(4, "little") + m.to_bytes(8, "little") + b"\xff" * (m // 8)
     call("BF.IMPORT", "saturated", "FORMAT", "portable", "DATA", full)
@@ -122,19 +129,42 @@ def test_state_is_ok_full_or_overfilled_with_advice(call, call3):
     assert seen["current error rate"] == 1 and seen["fill ratio"] == 1
 
 
-def test_a_merge_that_overfills_is_logged_once(server, call, call3):
+def lines(server):
+    return [line for line in server.log.splitlines() if "BF.MERGE overfilled" in line]
+
+
+def make_parts(call):
     for i in range(4):
         call("BF.RESERVE", "part%d\n" % i, "0.01", "300", "NONSCALING")
         add_all(call, "part%d\n" % i, ["%d-%d" % (i, j) for j in range(300)])
 
-    def lines():
-        return [line for line in server.log.splitlines() if "BF.MERGE overfilled" in line]
 
-    before = len(lines())
+def merge_parts(call):
     for i in (1, 2, 3):
         assert call("BF.MERGE", "part0\n", "part%d\n" % i) == OK
+
+
+def test_a_merge_that_overfills_is_logged_once(server, call, call3):
+    make_parts(call)
+    before = len(lines(server))
+    merge_parts(call)
     assert stats(call3, "part0\n")["state"] == b"overfilled"
-    (line,) = lines()[before:]
+    (line,) = lines(server)[before:]
     assert "overfilled part0?: about " in line and "in a capacity of 300" in line and "promised 0.01" in line
     assert call("BF.MERGE", "new", "part0\n") == OK  # another key, another line
-    assert len(lines()) == before + 2
+    assert len(lines(server)) == before + 2
+    assert call("BF.CLEAR", "part0\n") == OK  # and one more after it was emptied
+    merge_parts(call)
+    assert len(lines(server)) == before + 3
+
+
+def test_a_replica_and_the_loading_of_a_log_do_not_log_it_again(new_server):
+    master = new_server(tcp=True, config={**QUIET, **Stream.CONFIG})
+    replica = new_server(config=QUIET)
+    follow(replica, master)
+    make_parts(master.call)
+    merge_parts(master.call)
+    until_in_sync(replica, master)
+    assert (len(lines(master)), len(lines(replica))) == (1, 0)
+    assert replica.call("DEBUG", "DIGEST") == master.call("DEBUG", "DIGEST")
+    assert len(lines(master.restart())) == 1
