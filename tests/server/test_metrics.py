@@ -114,7 +114,7 @@ def step(source, model, rare):
     choices = [
         lambda: run("BF.RESERVE", key, *words),
         lambda: run("BF.RESERVE", other, "0.01", "10"),
-        lambda: run("BF.ADD", key, items[0]),
+        lambda: [run("BF.ADD", key, items[0]) for _ in range(2)],  # new, and known
         lambda: run("BF.MADD", key, *items),
         lambda: run("BF.INSERT", key, "CAPACITY", "7", "ITEMS", *items),
         lambda: run("BF.INSERT", key, "NOCREATE", "ITEMS", *items),
