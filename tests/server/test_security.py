@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from bloom_model import LayerModel, hash_xxh64, positions
-from checks import COMMANDS, WRITES, add_all, ask_all, has_module_categories, layers_of
+from checks import COMMANDS, add_all, ask_all, has_module_categories, layers_of
 from resp import OK
 from test_blocked import BlockedLayer
 
@@ -23,6 +23,7 @@ EXAMPLES = {
 }
 ASKS = {"BF.EXISTS", "BF.MEXISTS"}
 ADDS = ASKS | {"BF.ADD", "BF.MADD", "BF.CARD"}
+REPORTS = ASKS | {"BF.CARD", "BF.INFO", "BF.STATS", "BF.DEBUG"}
 
 
 @pytest.fixture
@@ -62,10 +63,19 @@ def test_adder_may_add_and_ask_but_not_create_load_dump_or_drop(user):
     assert not may("DEL", "seen:a")
 
 
-def test_reporter_may_run_what_reads_and_is_kept_from_writing_by_its_keys(user):
+def test_reporter_may_look_at_its_filters_and_at_the_figures_and_change_nothing(user, call):
     may = user("reporter")
-    assert {name for name in COMMANDS if may(name, "seen:a")} == set(COMMANDS) - set(WRITES)
+    assert {name for name in COMMANDS if may(name, "seen:a")} == REPORTS
     assert not any(may(name, "other") for name in COMMANDS)
+    assert call("ACL", "DRYRUN", "reporter", "INFO", "bf") == OK
+    assert call("ACL", "DRYRUN", "reporter", "MEMORY", "USAGE", "seen:a") == OK
+    for words in (("FUNCTION", "FLUSH"), ("SCRIPT", "FLUSH"), ("EVAL", "return 1", "0"), ("FLUSHALL",)):
+        assert call("ACL", "DRYRUN", "reporter", *words) != OK
+
+
+def test_what_stands_for_the_category_on_older_servers_is_every_command():
+    line = re.search(r"instead of `\+@bloom`: `([^`]*)`", README.read_text(encoding="utf-8")).group(1)
+    assert {word[1:].upper() for word in line.split()} == set(COMMANDS)
 
 
 def test_keeper_may_run_all_of_the_category(user, r):
