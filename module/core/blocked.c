@@ -65,6 +65,14 @@ static AVX2 void simd_contains_many(const uint8_t *bits, uint64_t nbits, const s
     }
 }
 
+static AVX2 void simd_add_many(uint8_t *bits, uint64_t nbits, const struct hash *hashes, size_t n,
+                               unsigned *fresh) {
+    for (size_t i = 0; i < n; i++) {
+        uint64_t hash = hashes[i].a;
+        fresh[i] = simd_add(bits + blocked_offset(nbits, hash), (uint32_t)hash);
+    }
+}
+
 static bool cpu_has_simd(void) {
     return __builtin_cpu_supports("avx2");
 }
@@ -72,6 +80,7 @@ static bool cpu_has_simd(void) {
 #define simd_contains plain_contains
 #define simd_add plain_add
 #define simd_contains_many plain_contains_many
+#define simd_add_many plain_add_many
 
 static bool cpu_has_simd(void) {
     return false;
@@ -83,6 +92,14 @@ static void plain_contains_many(const uint8_t *bits, uint64_t nbits, const struc
     for (size_t i = 0; i < n; i++) {
         uint64_t hash = hashes[i].a;
         contained[i] = plain_contains(bits + blocked_offset(nbits, hash), (uint32_t)hash);
+    }
+}
+
+static void plain_add_many(uint8_t *bits, uint64_t nbits, const struct hash *hashes, size_t n,
+                           unsigned *fresh) {
+    for (size_t i = 0; i < n; i++) {
+        uint64_t hash = hashes[i].a;
+        fresh[i] = plain_add(bits + blocked_offset(nbits, hash), (uint32_t)hash);
     }
 }
 
@@ -112,4 +129,9 @@ void blocked_contains_many(const uint8_t *bits, uint64_t nbits, const struct has
 unsigned blocked_add(uint8_t *bits, uint64_t nbits, uint64_t hash) {
     uint8_t *block = bits + blocked_offset(nbits, hash);
     return uses_simd ? simd_add(block, (uint32_t)hash) : plain_add(block, (uint32_t)hash);
+}
+
+void blocked_add_many(uint8_t *bits, uint64_t nbits, const struct hash *hashes, size_t n,
+                      unsigned *fresh) {
+    (uses_simd ? simd_add_many : plain_add_many)(bits, nbits, hashes, n, fresh);
 }

@@ -37,6 +37,10 @@ static inline void blocked_prefetch(const uint8_t *bits, uint64_t nbits, uint64_
 /* Sets the item's bits; returns how many were not set before. */
 unsigned blocked_add(uint8_t *bits, uint64_t nbits, uint64_t hash);
 
+/* The same for n items: fresh[i] of hashes[i]. */
+void blocked_add_many(uint8_t *bits, uint64_t nbits, const struct hash *hashes, size_t n,
+                      unsigned *fresh);
+
 /* For tests: whether AVX2 is used from now on, if the CPU has it. Returns whether it is. */
 bool blocked_use_simd(bool wanted);
 

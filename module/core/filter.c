@@ -326,28 +326,44 @@ static void ask_to_add(const struct filter *filter, struct group *group) {
     }
 }
 
-/* Two groups are under way: one is asked for while the one before is added. */
+/* Lets a group ask, and adds one that has asked layer `asked`: *done of its items. */
+static enum status ask_and_add(struct filter *filter, struct group *asking, uint32_t asked,
+                               const struct group *group, uint64_t max_bytes, bool *added,
+                               size_t *done) {
+    struct layer *newest = &filter->layers[filter->nlayers - 1];
+    if (filter->nlayers == 1 && newest->items + group->n <= newest->capacity) {
+        layer_ask_and_add(newest, asking, group, added); // nothing can happen on the way
+        *done = group->n;
+        return STATUS_OK;
+    }
+    ask_to_add(filter, asking);
+    for (*done = 0; *done < group->n; ++*done) {
+        enum status st = add_asked(filter, asked, group, *done, max_bytes, &added[*done]);
+        if (st != STATUS_OK) return st;
+    }
+    return STATUS_OK;
+}
+
+/* One group asks while another, that has asked before, is added: of CLASSIC the one before; of
+ * BLOCKED, where a group asks for few lines, the one before that. */
 enum status filter_add_each(struct filter *filter, size_t n, uint64_t max_bytes,
                             filter_source *source, filter_sink *sink, void *context, size_t *done) {
-    struct group groups[2];
-    uint32_t asked[2]; // the layer that was the newest when the group asked
+    const size_t lag = filter->layout == LAYOUT_BLOCKED ? 2 : 1;
+    struct group groups[3];
+    uint32_t asked[3] = {0}; // the layer that was the newest when the group asked
     enum status st = STATUS_OK;
     *done = 0;
+    groups[0].n = groups[1].n = groups[2].n = 0;
     for (size_t step = 0; *done < n && st == STATUS_OK; step++) {
-        struct group *group = &groups[step % 2];
-        group->n = group_size(step * LAYER_GROUP, n);
-        source(context, step * LAYER_GROUP, group->n, group->hashes);
-        ask_to_add(filter, group);
-        asked[step % 2] = filter->nlayers - 1;
-        if (step == 0) continue;
+        struct group *asking = &groups[step % 3];
+        size_t elder = (step + 3 - lag) % 3, some;
         bool added[LAYER_GROUP];
-        size_t i = 0;
-        for (const struct group *elder = &groups[(step - 1) % 2]; i < elder->n; i++) {
-            st = add_asked(filter, asked[(step - 1) % 2], elder, i, max_bytes, &added[i]);
-            if (st != STATUS_OK) break;
-        }
-        sink(context, *done, i, added);
-        *done += i;
+        asking->n = group_size(step * LAYER_GROUP, n);
+        source(context, step * LAYER_GROUP, asking->n, asking->hashes);
+        asked[step % 3] = filter->nlayers - 1;
+        st = ask_and_add(filter, asking, asked[elder], &groups[elder], max_bytes, added, &some);
+        sink(context, *done, some, added);
+        *done += some;
     }
     return st;
 }

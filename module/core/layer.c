@@ -238,6 +238,27 @@ bool layer_asked_add(struct layer *layer, const struct group *group, size_t i) {
     return count_fresh(layer, set_listed(layer, group->pos[i]));
 }
 
+static void add_blocks(struct layer *layer, const struct group *group, bool *added) {
+    unsigned fresh[LAYER_GROUP];
+    blocked_add_many(layer->bits, layer->nbits, group->hashes, group->n, fresh);
+    for (size_t i = 0; i < group->n; i++) added[i] = count_fresh(layer, fresh[i]);
+}
+
+void layer_ask_and_add(struct layer *layer, struct group *asking, const struct group *group,
+                       bool *added) {
+    if (layer->layout == LAYOUT_BLOCKED) {
+        ask_blocks(layer, asking);
+        add_blocks(layer, group, added);
+        return;
+    }
+    for (size_t i = 0; i < asking->n || i < group->n; i++) {
+        if (i < asking->n && has_list(layer)) {
+            ask(layer, asking->hashes[i], asking->pos[i], 0, layer->nhashes);
+        }
+        if (i < group->n) added[i] = layer_asked_add(layer, group, i);
+    }
+}
+
 static void prefetch(const struct layer *layer, struct hash hash, uint32_t n) {
     if (layer->layout == LAYOUT_BLOCKED) {
         blocked_prefetch(layer->bits, layer->nbits, hash.a);

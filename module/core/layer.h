@@ -95,12 +95,18 @@ void layer_ask(const struct layer *layer, struct group *group);
 void layer_ask_on(const struct layer *layer, struct group *group);
 void layer_answer(const struct layer *layer, struct group *group, bool *contained);
 
-/* Asks for all lines of a group at once: for items that will be added. */
+/* Asks for all lines of a group: for items that will be added. */
 void layer_ask_all(const struct layer *layer, struct group *group);
 
 /* layer_contains and layer_add for item i of a group that has asked for all lines. */
 bool layer_asked_contains(const struct layer *layer, const struct group *group, size_t i);
 bool layer_asked_add(struct layer *layer, const struct group *group, size_t i);
+
+/* Both at once, item by item in turn: asks for all lines of one group, and adds all of another,
+ * added[i] for its item i. A core forgets what it is asked for beyond the lines it can wait for, so
+ * this is a third quicker than one group after the other. */
+void layer_ask_and_add(struct layer *layer, struct group *asking, const struct group *group,
+                       bool *added);
 
 /* Asks for an item's first lines, or all, of which nothing is remembered. */
 void layer_prefetch_first(const struct layer *layer, struct hash hash);

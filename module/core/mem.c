@@ -36,7 +36,17 @@
 #define LAZY_ZERO_BYTES ((size_t)256 * 1024)
 #endif
 
-static struct mem_hooks hooks = {malloc, free};
+/* Where there is no server: large blocks begin with a cache line, as a server's do, so that no
+ * block of a BLOCKED filter lies in two. */
+#define LINE_BYTES ((size_t)64)
+#define LARGE_BYTES ((size_t)4096)
+
+static void *alloc_lines(size_t size) {
+    if (size < LARGE_BYTES || size > SIZE_MAX - LINE_BYTES) return malloc(size);
+    return aligned_alloc(LINE_BYTES, (size + LINE_BYTES - 1) / LINE_BYTES * LINE_BYTES);
+}
+
+static struct mem_hooks hooks = {alloc_lines, free};
 
 void mem_set_hooks(struct mem_hooks new_hooks) {
     hooks = new_hooks;

@@ -324,6 +324,29 @@ static void a_full_non_scaling_filter_passes_known_items_and_stops_at_a_new_one(
     }
 }
 
+/* A merge, or an import, may leave more items than the capacity. */
+static void a_filter_that_is_more_than_full_grows_or_stops_as_one_by_one(void **state) {
+    (void)state;
+    for (uint64_t layout = LAYOUT_CLASSIC; layout < LAYOUT_COUNT; layout++) {
+        for (uint32_t expansion = 0; expansion <= 2; expansion += 2) {
+            struct filter_params params = {.capacity = 100,
+                                           .error_rate = 1e-6,
+                                           .expansion = expansion,
+                                           .layout = (enum layout)layout};
+            struct filter *filter = filter_of(params);
+            fill_to(filter, 100, 0);
+            filter->layers[0].items += 7;
+            struct window w = window_of(SCHEME_XXH64, 5000, 20);
+            struct outcome outcome = assert_adds_alike(filter, w, FILTER_NO_LIMIT, 0);
+            assert_int_equal(outcome.status, expansion ? STATUS_OK : STATUS_FULL);
+            assert_int_equal(outcome.added, expansion ? 20 : 0);
+            assert_int_equal(filter->nlayers, expansion ? 2 : 1);
+            free(w.hashes);
+            filter_free(filter);
+        }
+    }
+}
+
 /* The way the commands go: no growth allowed, and again from where it stopped. */
 static void a_window_that_may_not_grow_stops_and_can_be_gone_on_with(void **state) {
     (void)state;
@@ -428,6 +451,7 @@ int main(void) {
         spied(growth_at_every_place_of_a_window_equals_one_by_one),
         spied(a_non_scaling_filter_full_in_the_middle_stops_there),
         spied(a_full_non_scaling_filter_passes_known_items_and_stops_at_a_new_one),
+        spied(a_filter_that_is_more_than_full_grows_or_stops_as_one_by_one),
         spied(a_window_that_may_not_grow_stops_and_can_be_gone_on_with),
         spied(a_window_out_of_memory_at_any_allocation_stops_as_one_by_one_does),
         spied(random_programs_of_windows_equal_one_by_one),
