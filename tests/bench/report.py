@@ -12,7 +12,8 @@ HEADLINES = [
     ("BF.MADD of 1,000, per item", ("add", 1000, "fresh"), 1.90, 1.30),
 ]
 SMALL_LIMIT = 260
-NAMES = ["floor", "floor, for writing", "CLASSIC", "BLOCKED", "peer"]
+NAMES = ["floor", "floor, for writing", "limit, CLASSIC", "CLASSIC", "limit, BLOCKED", "BLOCKED",
+         "peer"]
 KINDS = {"fresh": "fresh items", "present": "present items", "absent": "absent items",
          "mixed": "half present, half absent"}
 
@@ -44,6 +45,9 @@ def headline_cell(rows, row, name, limit):
     text = "%.0f ns" % statistics.median(rows.ns(row, name))
     ratios = rows.ratios(row, name, "floor")
     text += ", %.2f x floor" % statistics.median(ratios)
+    least = rows.ratios(row, name, "limit, " + name)
+    if least:
+        text += ", %.2f x limit" % statistics.median(least)
     return text + (" (%s)" % within(ratios, limit) if limit else "")
 
 
