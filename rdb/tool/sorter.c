@@ -156,15 +156,19 @@ static void empty_region(struct sorter *sorter, struct lane *lane, uint64_t regi
     set_region(sorter, region, lane->next[region], REGION_WORDS);
 }
 
-static void sort_positions(struct sorter *sorter, struct lane *lane, const struct hash *hashes,
-                           size_t n) {
+/* Inlined, so that a k known to the compiler makes it unroll the loop over the positions. */
+static inline __attribute__((always_inline)) void sort_walks(struct sorter *sorter,
+                                                             struct lane *lane,
+                                                             const struct hash *hashes, size_t n,
+                                                             const uint32_t k) {
     const struct layer layer = *sorter->layer; // a copy: the compiler keeps it at hand
     const unsigned log2 = sorter->region_log2;
     const uint32_t mask = (uint32_t)(((uint64_t)1 << log2) - 1);
     uint32_t **next = lane->next;
     for (size_t i = 0; i < n; i++) {
         uint64_t walk = hashes[i].a;
-        for (uint32_t j = 0; j < layer.nhashes; j++, walk += hashes[i].b) {
+#pragma GCC unroll 16
+        for (uint32_t j = 0; j < k; j++, walk += hashes[i].b) {
             uint64_t pos = layer_position(&layer, walk), region = pos >> log2;
             uint32_t *at = next[region];
             *at++ = (uint32_t)pos & mask;
@@ -172,6 +176,17 @@ static void sort_positions(struct sorter *sorter, struct lane *lane, const struc
             prefetch_line_behind(at);
             if (is_full(at)) empty_region(sorter, lane, region);
         }
+    }
+}
+
+/* 7 is the k of an error rate of 1 %, and of 10 bits per key: some 10 % of the time of a build. */
+static void sort_positions(struct sorter *sorter, struct lane *lane, const struct hash *hashes,
+                           size_t n) {
+    uint32_t k = sorter->layer->nhashes;
+    if (k == 7) {
+        sort_walks(sorter, lane, hashes, n, 7);
+    } else {
+        sort_walks(sorter, lane, hashes, n, k);
     }
 }
 
