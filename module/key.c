@@ -24,9 +24,10 @@ bool key_open_any(RedisModuleCtx *ctx, RedisModuleString *name, enum access acce
     key->filter = NULL;
     key->known = (struct usage){0};
     key->handle = RedisModule_OpenKey(ctx, name, (int)access);
-    if (!key->handle || RedisModule_KeyType(key->handle) == REDISMODULE_KEYTYPE_EMPTY) return true;
+    if (!key->handle) return true;
     const RedisModuleType *type = RedisModule_ModuleTypeGetType(key->handle);
     if (type != type_bloomport && type != type_redisbloom) {
+        if (RedisModule_KeyType(key->handle) == REDISMODULE_KEYTYPE_EMPTY) return true;
         RedisModule_ReplyWithError(ctx, REDISMODULE_ERRORMSG_WRONGTYPE);
         return false;
     }

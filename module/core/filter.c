@@ -373,29 +373,3 @@ enum status filter_add_many(struct filter *filter, const struct hash *hashes, si
     struct arrays arrays = {hashes, added};
     return filter_add_each(filter, n, max_bytes, take_hashes, keep_answers, &arrays, done);
 }
-
-uint64_t filter_capacity(const struct filter *filter) {
-    uint64_t sum = 0;
-    for (uint32_t i = 0; i < filter->nlayers; i++) sum += filter->layers[i].capacity;
-    return sum;
-}
-
-uint64_t filter_items(const struct filter *filter) {
-    uint64_t sum = 0;
-    for (uint32_t i = 0; i < filter->nlayers; i++) sum += filter->layers[i].items;
-    return sum;
-}
-
-uint64_t filter_array_bytes(const struct filter *filter) {
-    uint64_t sum = 0;
-    for (uint32_t i = 0; i < filter->nlayers; i++) sum += layer_bytes(filter->layers[i].nbits);
-    return sum;
-}
-
-uint64_t filter_structure_bytes(uint64_t nlayers) {
-    return sizeof(struct filter) + nlayers * sizeof(struct layer);
-}
-
-uint64_t filter_size_bytes(const struct filter *filter) {
-    return filter_structure_bytes(filter->nlayers) + filter_array_bytes(filter);
-}

@@ -115,10 +115,38 @@ enum status filter_add_each(struct filter *filter, size_t n, uint64_t max_bytes,
 enum status filter_add_many(struct filter *filter, const struct hash *hashes, size_t n,
                             uint64_t max_bytes, bool *added, size_t *done);
 
-uint64_t filter_capacity(const struct filter *filter);    // over all layers
-uint64_t filter_items(const struct filter *filter);       // adds that changed it
-uint64_t filter_array_bytes(const struct filter *filter); // the bit arrays alone
-uint64_t filter_size_bytes(const struct filter *filter);  // all that was asked of the allocator
-uint64_t filter_structure_bytes(uint64_t nlayers);        // of that, all but the bit arrays
+/* ---- Sums. In the header, since BF.ADD needs them before and after (metrics.h) ----------------
+ */
+
+/* Over all layers. */
+static inline uint64_t filter_capacity(const struct filter *filter) {
+    uint64_t sum = 0;
+    for (uint32_t i = 0; i < filter->nlayers; i++) sum += filter->layers[i].capacity;
+    return sum;
+}
+
+/* Adds that changed it. */
+static inline uint64_t filter_items(const struct filter *filter) {
+    uint64_t sum = 0;
+    for (uint32_t i = 0; i < filter->nlayers; i++) sum += filter->layers[i].items;
+    return sum;
+}
+
+/* The bit arrays alone. */
+static inline uint64_t filter_array_bytes(const struct filter *filter) {
+    uint64_t sum = 0;
+    for (uint32_t i = 0; i < filter->nlayers; i++) sum += layer_bytes(filter->layers[i].nbits);
+    return sum;
+}
+
+/* All but the bit arrays that is asked of the allocator. */
+static inline uint64_t filter_structure_bytes(uint64_t nlayers) {
+    return sizeof(struct filter) + nlayers * sizeof(struct layer);
+}
+
+/* Both. */
+static inline uint64_t filter_size_bytes(const struct filter *filter) {
+    return filter_structure_bytes(filter->nlayers) + filter_array_bytes(filter);
+}
 
 #endif
