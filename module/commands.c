@@ -92,23 +92,33 @@ static struct hash hash_of(const struct filter *filter, const RedisModuleString 
 static struct {
     struct filter shape; // layout and scheme
     struct layer newest; // its bits may have been freed since
+    struct group item;   // the one item of the command, which has asked
 } guess;
 
-static struct hash guess_hash(const RedisModuleString *item) {
-    struct hash hash = hash_of(&guess.shape, item);
-    if (guess.newest.bits) layer_prefetch(&guess.newest, hash);
-    return hash;
+static void guess_item(const RedisModuleString *item) {
+    guess.item.n = 1;
+    guess.item.hashes[0] = hash_of(&guess.shape, item);
+    if (guess.newest.bits) layer_ask_all(&guess.newest, &guess.item);
 }
 
-/* The item's hash, which is the guessed one if the two filters hash alike. The next guess will be
- * this filter. */
-static struct hash confirmed_hash(const struct filter *filter, const RedisModuleString *item,
-                                  struct hash guessed) {
-    bool is_alike = guess.shape.layout == filter->layout && guess.shape.scheme == filter->scheme;
+/* Whether the item's bits are at the same places in both. */
+static bool is_alike(const struct filter *filter, const struct layer *newest) {
+    return guess.newest.bits && guess.shape.layout == filter->layout &&
+           guess.shape.scheme == filter->scheme && guess.newest.nbits == newest->nbits &&
+           guess.newest.nhashes == newest->nhashes;
+}
+
+/* The item, after it has asked the filter's newest layer if the guess was wrong. The next guess
+ * will be this filter. */
+static const struct group *confirmed_item(const struct filter *filter,
+                                          const RedisModuleString *item) {
+    const struct layer *newest = &filter->layers[filter->nlayers - 1];
+    bool is_right = is_alike(filter, newest);
     guess.shape.layout = filter->layout;
     guess.shape.scheme = filter->scheme;
-    guess.newest = filter->layers[filter->nlayers - 1];
-    return is_alike ? guessed : hash_of(filter, item);
+    guess.newest = *newest;
+    if (!is_right) guess_item(item);
+    return &guess.item;
 }
 
 /* The items of a command on their way through the filter, and the client that waits. */
@@ -161,11 +171,12 @@ static void batch_reply_added(void *context, size_t from, size_t n, const bool *
 }
 
 /* Adds one item. The limit is asked for only when the filter has to grow. */
-static enum status add_item(RedisModuleCtx *ctx, struct filter *filter, struct hash hash,
-                            bool *added) {
-    enum status st = filter_add(filter, hash, 0, added);
-    if (st == STATUS_NOMEM) st = filter_add(filter, hash, config_max_bytes(ctx), added);
-    return st;
+static enum status add_item(RedisModuleCtx *ctx, struct filter *filter,
+                            const RedisModuleString *item, bool *added) {
+    const struct group *asked = confirmed_item(filter, item);
+    enum status st = filter_add_asked(filter, asked, 0, 0, added);
+    if (st != STATUS_NOMEM) return st;
+    return filter_add(filter, asked->hashes[0], config_max_bytes(ctx), added);
 }
 
 static void reply_added(RedisModuleCtx *ctx, enum status st, bool added) {
@@ -179,8 +190,9 @@ static void reply_added(RedisModuleCtx *ctx, enum status st, bool added) {
 /* The next item, which needs a new layer or has no room. */
 static enum status add_next(struct batch *batch) {
     bool added = false;
-    struct hash hash = hash_of(batch->filter, batch->items[batch->done]);
-    enum status st = add_item(batch->ctx, batch->filter, hash, &added);
+    const RedisModuleString *item = batch->items[batch->done];
+    guess_item(item);
+    enum status st = add_item(batch->ctx, batch->filter, item, &added);
     reply_added(batch->ctx, st, added);
     note_added(batch, batch->done, added);
     batch->nfailed += st != STATUS_OK;
@@ -304,14 +316,13 @@ static int add_items(RedisModuleCtx *ctx, RedisModuleString *name, struct filter
 /* BF.ADD key item */
 int cmd_add(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
     if (argc != 3) return RedisModule_WrongArity(ctx);
-    struct hash hash = guess_hash(argv[2]);
+    guess_item(argv[2]);
     struct key key;
     bool created;
     struct filter_params params = config_default_params();
     if (open_or_create(ctx, argv[1], &params, false, 1, &key, &created)) {
         bool is_added = false;
-        enum status st =
-            add_item(ctx, key.filter, confirmed_hash(key.filter, argv[2], hash), &is_added);
+        enum status st = add_item(ctx, key.filter, argv[2], &is_added);
         reply_added(ctx, st, is_added);
         metrics.adds += st == STATUS_OK;
         if (is_added) {
@@ -347,12 +358,13 @@ int cmd_insert(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
 /* BF.EXISTS key item */
 int cmd_exists(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
     if (argc != 3) return RedisModule_WrongArity(ctx);
-    struct hash hash = guess_hash(argv[2]);
+    guess_item(argv[2]);
     struct key key;
     if (key_open(ctx, argv[1], FOR_READING, &key)) {
         const struct filter *filter = key.filter;
         // A key that does not exist holds nothing.
-        bool contained = filter && filter_contains(filter, confirmed_hash(filter, argv[2], hash));
+        bool contained =
+            filter && filter_contains_asked(filter, confirmed_item(filter, argv[2]), 0);
         RedisModule_ReplyWithBool(ctx, contained);
         metrics.checks++;
         metrics.checks_absent += !contained;

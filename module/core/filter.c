@@ -154,6 +154,12 @@ bool filter_contains(const struct filter *filter, struct hash hash) {
     return any_contains(filter->layers, 0, filter->nlayers, hash);
 }
 
+bool filter_contains_asked(const struct filter *filter, const struct group *group, size_t i) {
+    uint32_t last = filter->nlayers - 1;
+    return layer_asked_contains(&filter->layers[last], group, i) ||
+           any_contains(filter->layers, 0, last, group->hashes[i]);
+}
+
 /* A group's way through the filter, step by step as layer.h has them. The newest layer is asked
  * first; what it surely does not hold asks for its first lines in the older ones on the way. */
 static void ask_on(const struct filter *filter, struct group *group) {
@@ -301,13 +307,12 @@ enum status filter_add(struct filter *filter, struct hash hash, uint64_t max_byt
     return STATUS_OK;
 }
 
-/* The same for item i of a group that has asked layer `asked` for all its lines. */
-static enum status add_asked(struct filter *filter, uint32_t asked, const struct group *group,
-                             size_t i, uint64_t max_bytes, bool *added) {
+enum status filter_add_asked(struct filter *filter, const struct group *group, size_t i,
+                             uint64_t max_bytes, bool *added) {
     struct hash hash = group->hashes[i];
-    if (asked != filter->nlayers - 1) return filter_add(filter, hash, max_bytes, added);
-    struct layer *newest = &filter->layers[asked];
-    bool known = any_contains(filter->layers, 0, asked, hash);
+    uint32_t last = filter->nlayers - 1;
+    struct layer *newest = &filter->layers[last];
+    bool known = any_contains(filter->layers, 0, last, hash);
     if (!known && layer_is_full(newest)) {
         known = layer_asked_contains(newest, group, i);
         if (!known) return add_to_new_layer(filter, hash, max_bytes, added);
@@ -338,7 +343,10 @@ static enum status ask_and_add(struct filter *filter, struct group *asking, uint
     }
     ask_to_add(filter, asking);
     for (*done = 0; *done < group->n; ++*done) {
-        enum status st = add_asked(filter, asked, group, *done, max_bytes, &added[*done]);
+        bool has_asked = asked == filter->nlayers - 1; // else it has grown since
+        enum status st = has_asked
+                             ? filter_add_asked(filter, group, *done, max_bytes, &added[*done])
+                             : filter_add(filter, group->hashes[*done], max_bytes, &added[*done]);
         if (st != STATUS_OK) return st;
     }
     return STATUS_OK;

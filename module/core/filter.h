@@ -105,6 +105,11 @@ void filter_contains_many(const struct filter *filter, const struct hash *hashes
  * An item that is contained already is STATUS_OK, not added, even in a full filter. */
 enum status filter_add(struct filter *filter, struct hash hash, uint64_t max_bytes, bool *added);
 
+/* Both for item i of a group that has asked the newest layer for all its lines (layer.h). */
+bool filter_contains_asked(const struct filter *filter, const struct group *group, size_t i);
+enum status filter_add_asked(struct filter *filter, const struct group *group, size_t i,
+                             uint64_t max_bytes, bool *added);
+
 /* Adds items 0 to n - 1, in order, exactly as n calls of filter_add would, with the cost of memory
  * shared among them. Stops at the first item that is not STATUS_OK and returns its status; *done is
  * then its index, else n. The sink is told of the items before *done. */

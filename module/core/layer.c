@@ -111,14 +111,19 @@ static bool plain_contains(const struct layer *layer, struct hash hash) {
     return walk_contains(layer, hash);
 }
 
-bool layer_contains(const struct layer *layer, struct hash hash) {
-    if (!has_list(layer)) return plain_contains(layer, hash);
-    uint64_t pos[LAYER_MAX_PROBES];
-    ask(layer, hash, pos, 0, layer->nhashes); // all lines are on their way before one is looked at
+/* Of one item, whose lines may yet arrive: the first that says no is enough. */
+static bool are_set(const struct layer *layer, const uint64_t *pos) {
     for (uint32_t i = 0; i < layer->nhashes; i++) {
         if (!bit_is_set(layer, pos[i])) return false;
     }
     return true;
+}
+
+bool layer_contains(const struct layer *layer, struct hash hash) {
+    if (!has_list(layer)) return plain_contains(layer, hash);
+    uint64_t pos[LAYER_MAX_PROBES];
+    ask(layer, hash, pos, 0, layer->nhashes); // all lines are on their way before one is looked at
+    return are_set(layer, pos);
 }
 
 static inline uint64_t set_bit(struct layer *layer, uint64_t pos) {
@@ -230,7 +235,7 @@ void layer_ask_all(const struct layer *layer, struct group *group) {
 
 bool layer_asked_contains(const struct layer *layer, const struct group *group, size_t i) {
     if (!has_list(layer)) return plain_contains(layer, group->hashes[i]);
-    return all_set(layer, group->pos[i], 0, layer->nhashes);
+    return are_set(layer, group->pos[i]);
 }
 
 bool layer_asked_add(struct layer *layer, const struct group *group, size_t i) {
