@@ -21,6 +21,7 @@ import os
 import sys
 import threading
 import time
+from collections import Counter
 
 from worker import SHARED, Fault, Worker  # first: it sets the path to tests/server
 
@@ -179,12 +180,22 @@ class Soak:
             ones = sum(worker.shared[key].ones for worker in self.workers)
             if self.call("BF.CARD", key) != integer(ones):
                 raise Fault("%s: BF.CARD %r, the workers have seen %d" % (key, self.call("BF.CARD", key), ones))
+        self.check_metrics()
         until_in_sync(self.replica, self.master)
         if self.replica.call("DEBUG", "DIGEST") != self.call("DEBUG", "DIGEST"):
             raise Fault("master and replica differ")
         for worker in self.workers:
             worker.audit(self.replica.socket)
         self.counts["checkpoints"] += 1
+
+    def check_metrics(self):
+        """INFO bf has as many filters and items as the models; what was unlinked goes in the background."""
+        models = [model for worker in self.workers for model in worker.models if model.exists]
+        items = sum(model.ones for model in models) + sum(self.call("BF.CARD", key).plain for key in SHARED)
+        until(lambda: self.info("memory", "lazyfree_pending_objects") == 0, "freed")
+        seen = self.info("bf", "bf_filters"), self.info("bf", "bf_items")
+        if seen != (len(models) + len(SHARED), items):
+            raise Fault("INFO bf has %d filters and %d items, not %d and %d" % (*seen, len(models) + len(SHARED), items))
 
     def flush(self):
         """FLUSHALL; returns the bytes used after it, without those of clients, replicas and the AOF."""
@@ -249,16 +260,22 @@ class Soak:
         return sum(getattr(worker, name) for worker in self.workers)
 
     def check_rate(self):
-        """False yes: at most what is promised of full filters, 5 sigmas."""
+        """False yes: at most what is promised of full filters, and as many as BF.STATS states, 5 sigmas."""
         expected = self.total("expected_yes")
         if self.total("false_yes") > expected + 5 * expected**0.5:
             raise Fault("%d false yes of %d, at most %d promised" % (self.total("false_yes"), self.total("absent"), expected))
+        stated = self.total("stated_expected")
+        if abs(self.total("stated_yes") - stated) > 5 * stated**0.5:
+            raise Fault("%d false yes of %d, BF.STATS spoke of %.0f" % (self.total("stated_yes"), self.total("stated"), stated))
 
     def report(self, cycles, faults):
         version = server_info(self.replica.call, "server")
         print("%s %s" % (version.get("server_name", "redis"), version.get("valkey_version") or version["redis_version"]), end=", ")
         print("%d cycles, seed %d: %s" % (cycles, SEED, ", ".join("%d %s" % (n, name) for name, n in self.counts.items())))
         print("false yes: %d of %d, promised at most %.0f" % (self.total("false_yes"), self.total("absent"), self.total("expected_yes")))
+        print("false yes: %d of %d, stated %.0f" % (self.total("stated_yes"), self.total("stated"), self.total("stated_expected")))
+        done = sum((worker.done for worker in self.workers), Counter())
+        print(", ".join("%d %s" % (n, name) for name, n in sorted(done.items())))
         print("refused for want of memory: %d; keys gone: %d" % (self.total("refused"), self.total("gone")))
         print("bytes from FLUSHALL to FLUSHALL:", *self.growths, "(at most %d)" % LEAK_BYTES)
         print("%d operations, %d checks, %d faults" % (self.total("operations"), self.total("checks"), faults))

@@ -1,12 +1,14 @@
 """The soak's workers: each has filters of its own, and a model that knows what every answer must be.
 
 A worker is the only one to touch its filters, so its model is exact: an item that was added is found,
-a known one answers 0 to an add, BF.CARD is the number of adds that answered 1. Whether a key is still
+a known one answers 0 to an add, BF.CARD is the number of adds that answered 1 (and, once the filter was
+merged, intersected or imported, since then: it begins with the estimate). Whether a key is still
 there is asked inside the same transaction; it may be gone only if it had a time to live or lived
 while the server evicted keys. Besides, all workers add to `shared` filters: there each knows its own
 items, and the answers of 1 of all of them add up to BF.CARD.
 """
 
+import collections
 import random
 import sys
 import threading
@@ -15,7 +17,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "server"))
 
 from checks import FULL, GROWTH_FAILED, NO_MEMORY, dump  # noqa: E402  (the path must come first)
-from resp import OK, ONE, ZERO, Connection, error  # noqa: E402
+from resp import OK, ONE, ZERO, Connection, array, error  # noqa: E402
 
 KINDS = [
     ("0.01", "100", "EXPANSION", "2"),
@@ -25,10 +27,17 @@ KINDS = [
     ("BITSPERKEY", "12", "300", "EXPANSION", "3"),
     ("0.01", "40000", "EXPANSION", "2"),
     ("0.01", "20000", "NONSCALING", "LAYOUT", "BLOCKED"),
-    ("0.1", "10", "EXPANSION", "1"),
+    TINY := ("0.1", "10", "EXPANSION", "1"),
 ]
 MOST_ITEMS = 8000  # then a filter is dropped and begun anew
 SHARED = ["shared:%d" % i for i in range(3)]
+MANY_LAYERS = "ERR cannot export: it has more than one layer: BF.SCANDUMP carries any filter, or reserve it larger"
+
+
+def named(reply):
+    """BF.STATS as a dict."""
+    flat = reply.plain
+    return dict(zip(flat[::2], flat[1::2]))
 
 
 class Fault(Exception):
@@ -44,8 +53,22 @@ class Model:
 
     def forget(self):
         """As if the key were gone."""
-        self.exists = self.may_be_gone = False
-        self.items, self.asked, self.ones = [], 0, 0
+        self.exists = self.may_be_gone = self.is_estimated = self.is_imported = False
+        self.items, self.ones = [], 0
+
+    @property
+    def is_scaling(self):
+        return "NONSCALING" not in self.kind
+
+    @property
+    def format(self):
+        """Words of BF.EXPORT and BF.IMPORT."""
+        return ("FORMAT", "parquet" if "BLOCKED" in self.kind else "portable")
+
+    @property
+    def own(self):
+        """Words of BF.IMPORT: what the bytes do not tell."""
+        return [word for name in ("EXPANSION", "HASH") if name in self.kind for word in (name, self.kind[self.kind.index(name) + 1])]
 
 
 class Worker(threading.Thread):
@@ -60,6 +83,9 @@ class Worker(threading.Thread):
         self.count = 0  # of items ever made, so that none comes twice
         self.operations = self.checks = self.absent = self.false_yes = self.gone = self.refused = 0
         self.expected_yes = 0.0
+        self.stated = self.stated_yes = 0  # as BF.STATS has it
+        self.stated_expected = 0.0
+        self.done = collections.Counter()
         self.problem = None
 
     # ---- running
@@ -79,17 +105,19 @@ class Worker(threading.Thread):
         if len(model.items) >= MOST_ITEMS:
             return self.drop(model)
         acts = [self.add] * 10 + [self.ask] * 10 + [self.add_shared] * 4
-        acts += [self.drop, self.expire, self.copy, self.reload_chunks, self.export, self.rename]
+        acts += [self.drop, self.expire, self.copy, self.reload_chunks, self.restore, self.rename]
+        acts += [self.merge, self.merge, self.intersect, self.clear, self.export, self.export, self.statistics, self.statistics]
         act = self.random.choice(acts)
         act(model)
 
-    def together(self, model, *commands):
+    def together(self, model, *commands, at_once=False):
         """The replies to a series about one filter, or None if memory was short and it was refused.
 
-        Where the key may go at any time the series is a transaction; the server refuses even to
-        queue one when memory is used up. Else it is a pipeline, in which reads go on."""
+        Where the key may go at any time, or all must be done or nothing, the series is a transaction;
+        the server refuses even to queue one when memory is used up. Else it is a pipeline, in which
+        reads go on."""
         self.operations += len(commands)
-        if model.may_be_gone:
+        if model.may_be_gone or at_once:
             replies = self.connection.pipeline([("MULTI",), *commands, ("EXEC",)])
             refusal = next((reply for reply in replies if reply.is_error), None)
             replies = replies[-1].value
@@ -132,6 +160,9 @@ class Worker(threading.Thread):
         self.count += count
         return ["%d-%d" % (self.number, i) for i in range(self.count - count, self.count)]
 
+    def absent_items(self):
+        return ["absent-%d-%d" % (self.number, self.random.getrandbits(60)) for _ in range(20)]
+
     def some(self, model, count):
         return self.random.sample(model.items, min(count, len(model.items)))
 
@@ -156,7 +187,7 @@ class Worker(threading.Thread):
         answers = reply.value[skip:]
         for item, answer in zip(items, answers):
             if answer.is_error:
-                is_full = answer == error(FULL) and "NONSCALING" in model.kind
+                is_full = answer == error(FULL) and not model.is_scaling
                 no_room = answer == error(GROWTH_FAILED) and self.state.is_short
                 self.check(is_full or no_room, "%s: %r", model.key, answer)
                 continue
@@ -166,8 +197,7 @@ class Worker(threading.Thread):
         self.check(stopped or len(answers) == len(items), "%s: %d answers", model.key, len(answers))
 
     def ask(self, model, count=100):
-        known = self.some(model, count)
-        absent = ["absent-%d-%d" % (self.number, self.random.getrandbits(60)) for _ in range(20)]
+        known, absent = self.some(model, count), self.absent_items()
         replies = self.together(
             model, ("EXISTS", model.key), ("BF.MEXISTS", model.key, *known, *absent), ("BF.CARD", model.key), ("BF.INFO", model.key)
         )
@@ -179,6 +209,8 @@ class Worker(threading.Thread):
         self.check(not missing, "%s lost %s", model.key, missing[:3])
         self.check(replies[2].value == model.ones, "%s: BF.CARD %r, not %d", model.key, replies[2], model.ones)
         self.check(replies[3].value[7].value == model.ones, "%s: BF.INFO %r", model.key, replies[3])
+        if model.is_estimated:  # it may hold more than was promised: see statistics
+            return
         self.absent += len(absent)
         self.false_yes += sum(answers[len(known) :])
         self.expected_yes += len(absent) * (0.0031 if model.kind[0] == "BITSPERKEY" else float(model.kind[0]))
@@ -233,7 +265,7 @@ class Worker(threading.Thread):
             return self.ask(model)
         self.twin(model, lambda: [("BF.LOADCHUNK", model.key + ":twin", i, data) for i, data in pieces])
 
-    def export(self, model):
+    def restore(self, model):
         reply = self.call("DUMP", model.key)
         if reply.value is None:
             return self.ask(model)
@@ -249,6 +281,169 @@ class Worker(threading.Thread):
         self.check(not any(reply.is_error for reply in replies), "%s: %r", model.key, replies[1])
         one, other = replies[-2].plain
         self.check(one == other, "%s: its twin is another", model.key)
+
+    # ---- filters looked into, put together, emptied, taken out and in
+
+    def statistics(self, model):
+        """BF.STATS agrees with BF.INFO and the model; its error rates, all together, with what is answered."""
+        absent = self.absent_items()
+        replies = self.together(
+            model, ("EXISTS", model.key), ("BF.STATS", model.key), ("BF.INFO", model.key), ("BF.MEXISTS", model.key, *absent)
+        )
+        if replies is None or not self.is_there(model, replies[0]):
+            return
+        seen = named(replies[1])
+        layers = [dict(zip(layer[::2], layer[1::2])) for layer in seen["layers"]]
+        capacity, size, nlayers, items, expansion = replies[2].plain[1::2]
+        said = [seen["capacity"], seen["bytes"], len(layers), seen["items"], seen["expansion"]]
+        self.check(said == [capacity, size, nlayers, items, expansion], "%s: BF.STATS %r, BF.INFO %r", model.key, seen, replies[2])
+        self.check(items == model.ones, "%s: BF.STATS has %d items, not %d", model.key, items, model.ones)
+        self.check(seen["items are estimated"] == model.is_estimated, "%s: %r", model.key, seen)
+        for name in ("items", "capacity"):
+            self.check(sum(layer[name] for layer in layers) == seen[name], "%s: %s of its layers: %r", model.key, name, seen)
+        usual = b"full" if not model.is_scaling and items >= capacity else b"ok"
+        overfilled = seen["state"] == b"overfilled" and model.is_estimated
+        self.check(seen["state"] == usual or overfilled, "%s: %r", model.key, seen)
+        if model.kind != TINY:
+            self.stated += len(absent)
+            self.stated_yes += sum(replies[3].plain)
+            self.stated_expected += len(absent) * float(seen["current error rate"])
+        self.done["statistics"] += 1
+
+    def is_refused(self, *replies):
+        """Whether the module found no memory for one of these; it may not while there is no limit."""
+        no_room = error(NO_MEMORY) in replies
+        self.check(not no_room or self.state.is_short, "%r", replies)
+        self.refused += no_room
+        return no_room
+
+    def estimate(self, model, stats):
+        """Nobody knows the count any more: it is what the bits say, rounded in each layer."""
+        seen = named(stats)
+        off = abs(seen["items"] - seen["estimated items"])
+        self.check(off <= len(seen["layers"]), "%s: %r", model.key, seen)
+        self.check(seen["items are estimated"] or seen["items"] == 0, "%s: %r", model.key, seen)
+        model.ones, model.is_estimated = seen["items"], bool(seen["items are estimated"])
+
+    def part(self, model, items):
+        """The commands that make another filter of that kind."""
+        name = model.key + ":part"
+        return [("BF.RESERVE", name, *model.kind), ("BF.INSERT", name, "NOCREATE", "ITEMS", *items)]
+
+    def merge(self, model):
+        """New items come in by way of another filter; `twin` gets them by adds, and has the same bits."""
+        old, new = self.some(model, 5), self.fresh(self.random.choice([1, 30, 200]))
+        names = part, twin = model.key + ":part", model.key + ":twin"
+        digest = ("DEBUG", "DIGEST-VALUE", model.key)
+        replies = self.together(
+            model, ("EXISTS", model.key), ("COPY", model.key, twin), *self.part(model, old + new), digest, ("BF.MERGE", model.key, part),
+            digest, ("BF.STATS", model.key), ("BF.MERGE", model.key, part, model.key), digest, ("BF.MEXISTS", model.key, *old, *new),
+            ("BF.INSERT", twin, "NOCREATE", "ITEMS", *new), ("BF.EXPORT", model.key, *model.format), ("BF.EXPORT", twin, *model.format),
+            ("UNLINK", *names), at_once=True,
+        )  # fmt: skip
+        if replies is None or not self.is_there(model, replies[0]):
+            self.call("UNLINK", *names)  # it has become the part alone
+            return self.call("UNLINK", model.key) if replies else None
+        _, _, reserved, inserted, before, merged, after, stats, again, twice, found, added, one, other, _ = replies
+        if self.is_refused(reserved, merged):
+            return
+        if merged.is_error and model.is_imported:  # it grows by other rules
+            return self.check(merged.value.startswith("ERR cannot merge source 1: its layer"), "%s: %r", model.key, merged)
+        self.check(merged == again == OK, "BF.MERGE of %s: %r, %r", model.key, merged, again)
+        self.check(after == twice, "%s: the same merge changed it again", model.key)
+        taken = self.taken(model, new, inserted.value[len(old) :])
+        self.check(0 not in found.plain[: len(old)], "%s lost items in a merge", model.key)
+        lost = [item for item, answer in zip(new, found.plain[len(old) :]) if item in taken and not answer]
+        self.check(not lost, "%s: %s did not come in by a merge", model.key, lost[:3])
+        if before != after:
+            self.estimate(model, stats)
+        model.items += taken
+        if one.kind == other.kind == "$" and len(taken) == len(self.taken(model, new, added.value)) == len(new):
+            self.check(one == other, "%s: a merge gives other bits than adds", model.key)
+            self.done["merges as adds"] += 1
+        self.done["merges"] += 1
+
+    def taken(self, model, items, answers):
+        """Those items that were added; errors are such as there may be."""
+        errors = [answer for answer in answers if answer.is_error]
+        allowed = [error(FULL)] * (not model.is_scaling) + [error(GROWTH_FAILED)] * self.state.is_short
+        self.check(all(answer in allowed for answer in errors), "%s: %r", model.key, errors)
+        return [item for item, answer in zip(items, answers) if not answer.is_error]
+
+    def intersect(self, model):
+        """What two filters have in common takes the place of one: it says yes where both did."""
+        common, new = self.some(model, self.random.choice([5, 50, 500])), self.fresh(20)
+        part, asked = model.key + ":part", [*common, *new, *self.some(model, 50), *self.absent_items()]
+        replies = self.together(
+            model, ("EXISTS", model.key), *self.part(model, common + new), ("BF.INFO", model.key, "FILTERS"), ("BF.INFO", part, "FILTERS"),
+            ("BF.MEXISTS", model.key, *asked), ("BF.MEXISTS", part, *asked), ("BF.INTERSTORE", part, model.key, part),
+            ("BF.MEXISTS", part, *asked), ("BF.STATS", part), ("BF.INTERSTORE", model.key + ":none", part, model.key + ":nothing"),
+            ("EXISTS", model.key + ":none"), at_once=True,
+        )  # fmt: skip
+        if replies is None or not self.is_there(model, replies[0]):
+            return self.call("UNLINK", part)
+        _, reserved, inserted, mine, its, here, there, stored, both, stats, none, nothing = replies
+        if self.is_refused(reserved, stored):
+            return self.call("UNLINK", part)
+        layers = [mine.plain[0], its.plain[0]]
+        if layers != [1, 1]:
+            which = 1 if layers[0] > 1 else 2
+            start = "ERR cannot intersect source %d: it has %d layers" % (which, layers[which - 1])
+            self.check(stored.is_error and stored.value.startswith(start), "%s: %r", model.key, stored)
+            return self.call("UNLINK", part)
+        self.check(stored == OK, "BF.INTERSTORE of %s: %r", model.key, stored)
+        self.check(none == OK and nothing == ZERO, "BF.INTERSTORE with a missing source: %r, %r", none, nothing)
+        self.check(both.plain == [a and b for a, b in zip(here.plain, there.plain)], "%s: not what both have in common", model.key)
+        taken = self.taken(model, common, inserted.value)
+        self.replace(model, part, taken, stats)
+        self.done["intersections"] += 1
+
+    def replace(self, model, name, items, stats):
+        """Another filter takes the place of the model's, and has these of its items."""
+        reply = self.call("RENAME", name, model.key)
+        if reply != OK:  # evicted in between
+            return self.check(model.may_be_gone, "RENAME of %s: %r", name, reply)
+        model.items = items
+        return self.estimate(model, stats)
+
+    def clear(self, model):
+        known = self.some(model, 200)
+        replies = self.together(
+            model, ("EXISTS", model.key), ("BF.CLEAR", model.key), ("BF.MEXISTS", model.key, *known, "x"), ("BF.CARD", model.key), ("BF.INFO", model.key, "FILTERS")
+        )
+        if replies is None or not self.is_there(model, replies[0]):
+            return
+        if self.is_refused(replies[1]):
+            return
+        self.check(replies[1] == OK, "BF.CLEAR %s: %r", model.key, replies[1])
+        self.check(not any(replies[2].plain), "%s has items after BF.CLEAR", model.key)
+        self.check(replies[3] == ZERO and replies[4] == array(ONE), "%s after BF.CLEAR: %r, %r", model.key, replies[3], replies[4])
+        model.items, model.ones, model.is_estimated = [], 0, False
+        self.done["clears"] += 1
+
+    def export(self, model):
+        """Out and in again, in the place of the original: the same bytes and answers."""
+        replies = self.together(model, ("EXISTS", model.key), ("BF.EXPORT", model.key, *model.format), ("BF.INFO", model.key))
+        if replies is None or not self.is_there(model, replies[0]):
+            return
+        capacity, _, layers = replies[2].plain[1:6:2]
+        if layers > 1:
+            return self.check(replies[1] == error(MANY_LAYERS), "BF.EXPORT of %s: %r", model.key, replies[1])
+        data, twin = replies[1].plain, model.key + ":twin"
+        words = ("BF.IMPORT", twin, *model.format, "CAPACITY", capacity, *model.own, "REPLACE", "DATA", data)
+        asked = self.some(model, 100) + self.absent_items()
+        replies = self.together(
+            model, ("EXISTS", model.key), words, words, ("BF.MEXISTS", model.key, *asked), ("BF.MEXISTS", twin, *asked),
+            ("BF.EXPORT", twin, *model.format), ("BF.STATS", twin), at_once=True,
+        )  # fmt: skip
+        if replies is None or not self.is_there(model, replies[0]) or self.is_refused(*replies[1:3]):
+            return self.call("UNLINK", twin)
+        self.check(replies[1] == replies[2] == OK, "BF.IMPORT of %s: %r, %r", model.key, replies[1], replies[2])
+        self.check(replies[3] == replies[4], "%s answers otherwise once it was imported", model.key)
+        self.check(replies[5].value == data, "%s: other bytes go out than came in", model.key)
+        self.replace(model, twin, model.items, replies[6])
+        model.is_imported = True
+        self.done["imports"] += 1
 
     # ---- while all rest
 
