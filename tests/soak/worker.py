@@ -472,6 +472,13 @@ class Worker(threading.Thread):
         self.check(0 not in answers, "the replica lost items of %s", model.key)
         self.check(card.value == model.ones, "the replica: BF.CARD of %s", model.key)
 
+    def do_everything(self):
+        """To each of its filters, none of which is there, before or after."""
+        for model in self.models:
+            for act in (self.create, self.add, self.merge, self.intersect, self.add, self.export, self.copy, self.reload_chunks, self.restore,
+                        self.rename, self.merge, self.ask, self.statistics, self.clear, self.add, self.add, self.clear, self.drop):  # fmt: skip
+                act(model)
+
     def reconnect(self, address):
         self.connection.close()
         self.connection = Connection(address, timeout=120)
