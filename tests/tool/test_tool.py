@@ -358,10 +358,18 @@ def test_help_of(command):
     ["build", "--capacity", "99999999999999999999"], ["build", "--hash", "md5"],
     ["build", "--layout", "round"], ["build", "--layout", "blocked", "--hash", "fnv1a"],
     ["build", "--format", "tar"], ["build", "--capacity", "1e18"], ["info"], ["merge", "x"],
-    ["convert", "x"], ["push", "x"], ["pull"], ["size", "x"], ["frobnicate"],
+    ["convert", "x"], ["push", "x"], ["pull"], ["size", "x"], ["frobnicate"], ["check", "-"],
+    ["build", "--hash", "fnv1a", "--capacity", "1000000000"], ["pull", "--key", "k", "-p", "0"],
+    ["pull", "--key", "k", "-p", "7x"], ["size", "--items", "1000000000", "--error", "0.01", "--hash", "fnv1a"],
 ])
 def test_bad_command_lines_are_refused(words):
     run(*words, status=2)
+
+
+def test_without_a_word_it_says_what_there_is():
+    done = subprocess.run([TOOL], stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
+    assert done.returncode == 2 and done.stdout == b""
+    assert done.stderr.startswith(b"usage: bloomport") and b"merge" in done.stderr
 
 
 # push and pull
@@ -391,6 +399,8 @@ def test_a_grown_filter_is_pulled_as_a_dump_and_answers_alike(tmp_path, server, 
     run("pull", "--key", "k", "-s", server.socket, "-o", path)
     facts = info(path)
     assert facts["format"] == "dump" and len(facts["layers"]) > 3
+    table = run("info", path).decode().split("\n\n")[1].splitlines()
+    assert [row.split()[1] for row in table[1:]] == [str(layer["bits"]) for layer in facts["layers"]]
     asked = WORDS + OTHERS
     answers = r.execute_command("BF.MEXISTS", "k", *asked)
     yes = [item for item, answer in zip(asked, answers) if answer]
@@ -411,6 +421,47 @@ def test_push_replaces_only_when_asked_to(tmp_path, built, server, r):
     r.set("s", "a string")
     run("push", built, "--key", "s", "-s", server.socket, "--replace")
     assert r.execute_command("BF.EXISTS", "s", "item:1") == 1
+
+
+def test_push_replaces_keys_that_no_braces_can_be_put_round(built, server, r):
+    for key in ("a}b", "{tag}:k"):
+        r.execute_command("BF.ADD", key, "old")
+        run("push", built, "--key", key, "-s", server.socket, "--replace")
+        assert r.execute_command("BF.MEXISTS", key, "item:1", "item:2") == [1, 1]
+    assert sorted(r.keys()) == [b"a}b", b"{tag}:k"]
+
+
+def test_password_and_database_are_those_asked_for(tmp_path, built, server, r, monkeypatch):
+    r.config_set("requirepass", "secret")
+    try:
+        where = ("--key", "k", "-s", server.socket, "--db", 3)
+        assert "NOAUTH" in run("push", built, *where, status=2)
+        monkeypatch.setenv("REDISCLI_AUTH", "wrong")
+        assert "WRONGPASS" in run("push", built, *where, status=2)
+        monkeypatch.setenv("REDISCLI_AUTH", "secret")
+        run("push", built, *where)
+        run("pull", *where, "-o", tmp_path / "back")
+        assert "DB index" in run("pull", *where[:-1], 999, status=2)
+    finally:
+        r.config_set("requirepass", "")
+    assert (tmp_path / "back").read_bytes() == built.read_bytes()
+    assert r.keys() == []
+    r.execute_command("SELECT", 3)
+    assert r.keys() == [b"k"]
+    r.execute_command("SELECT", 0)
+
+
+def test_a_push_that_the_server_breaks_off_leaves_no_key(tmp_path, server, r):
+    """The header takes all the memory there is."""
+    path = tmp_path / "f"
+    run("build", "--capacity", 10_000_000, "-o", path, stdin=lines(WORDS))  # 12 MB
+    r.set("other", b"x" * 30_000_000)
+    r.config_set("maxmemory", r.info("memory")["used_memory"] + 3_000_000)
+    try:
+        assert "OOM" in run("push", path, "--key", "k", "-s", server.socket, status=2)
+    finally:
+        r.config_set("maxmemory", 0)
+    assert r.keys() == [b"other"]
 
 
 def test_push_of_a_bad_file_touches_nothing(tmp_path, built, server, r):

@@ -3,10 +3,13 @@ write, a reader that has gone, much input. Nothing half-written stays behind.
 """
 
 import os
+import pty
 import re
 import resource
+import select
 import signal
 import subprocess
+import time
 
 import pytest
 
@@ -133,6 +136,66 @@ def test_an_unwritable_place_is_an_error(tmp_path, words_file):  # noqa: F811
     assert "No such file" in run("build", "-o", tmp_path / "none" / "f", words_file, status=2)
     assert "directory" in run("build", "-o", tmp_path, words_file, status=2)
     assert os.listdir(tmp_path) == ["words"]
+
+
+def test_a_filter_from_a_pipe_is_as_one_from_a_file(tmp_path, words_file):  # noqa: F811
+    run("build", "--capacity", 200_000, "-o", tmp_path / "f", words_file)  # more than the first read
+    data = (tmp_path / "f").read_bytes()
+    assert run("info", "-", stdin=data).split(b"\n", 1)[1] == run("info", tmp_path / "f").split(b"\n", 1)[1]
+    assert run("check", "-", words_file, stdin=data) == words_file.read_bytes()
+
+
+def test_a_directory_is_no_filter(tmp_path):
+    assert "Is a directory" in run("info", tmp_path, status=2)
+
+
+def on_terminal(words, feed):
+    """What the tool writes to a terminal that is its stderr; `feed` gets the process and a function
+    that tells what was written so far."""
+    ours, theirs = pty.openpty()
+    seen = bytearray()
+
+    def look():
+        while select.select([ours], [], [], 0)[0]:
+            seen.extend(os.read(ours, 4096))
+        return bytes(seen)
+
+    with subprocess.Popen([TOOL, *map(str, words)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=theirs) as process:
+        feed(process, look)
+        process.communicate(timeout=60)
+        assert process.returncode == 0
+    text = look()
+    os.close(theirs)
+    os.close(ours)
+    return text
+
+
+def keep_on(process, look):
+    """Items, until the tool has something to show."""
+    while not look():
+        process.stdin.write(lines(b"item:%d" % i for i in range(1000)))
+        process.stdin.flush()
+
+
+@pytest.mark.parametrize("command", ["build", "check"])
+def test_a_terminal_sees_how_far_it_is_and_nothing_of_it_in_the_end(built, tmp_path, command):  # noqa: F811
+    words = ["build", "-o", tmp_path / "new"] if command == "build" else ["check", "--count", built]
+    shown = on_terminal(words, keep_on)
+    assert re.match(rb"\r(hashing|checking) +\d+", shown), shown
+    assert re.search(rb"\r *\r$|\r\x1b\[K$", shown), shown
+
+
+def test_a_terminal_sees_a_bar_where_the_end_is_known(built, tmp_path):  # noqa: F811
+    """The tool waits until somebody reads what it has found, which takes more than a second."""
+    many = tmp_path / "many"
+    many.write_bytes(lines(b"item:%d" % (i % 5000) for i in range(300_000)))
+
+    def wait(process, look):
+        select.select([process.stdout], [], [])
+        time.sleep(1.1)
+
+    shown = on_terminal(["check", built, many], wait)
+    assert re.match(rb"\rchecking +\[#*\.*\] +\d+ %", shown), shown
 
 
 def test_a_reader_that_has_gone_ends_check_as_it_ends_grep(built):  # noqa: F811
