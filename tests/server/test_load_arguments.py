@@ -128,6 +128,17 @@ def test_server_with_a_bad_load_argument_does_not_start():
         server.close()
 
 
+def test_server_with_a_bad_setting_in_its_configuration_does_not_start():
+    server = Server(config={"bf.error-rate": "7"})
+    try:
+        with pytest.raises(ServerDied, match="bf.error-rate must be a number in the range"):
+            server.start()
+        (line,) = module_lines(server.log)
+        assert line.endswith("a setting in the configuration is not legal")
+    finally:
+        server.close()
+
+
 def test_loadex_takes_settings_and_arguments(new_server):
     server = new_server(module=None)
     words = ("CONFIG", "bf.error-rate", "0.005", "ARGS", "initial-size", "50")

@@ -82,7 +82,9 @@ def test_blocked_and_classic_built_by_sorting_are_those_built_one_by_one(tmp_pat
 def test_leveldb_is_built_as_leveldb_would():
     """The vectors of FORMATS.md 3, ten bits per key."""
     options = ("build", "--format", "leveldb", "--bits-per-key", 10)
-    assert run(*options, stdin=b"hello\nworld\n").hex() == "114000414410401006"
+    two = run(*options, stdin=b"hello\nworld\n")
+    assert two.hex() == "114000414410401006"
+    assert b"hash                leveldb\n" in run("info", "-", "--from", "leveldb", stdin=two)
     keys = lines(b"key%d" % i for i in range(20))
     assert run(*options, stdin=keys).hex() == "3a16785c0477c434680a18e40040393be12025c813234247e406"
 
