@@ -180,7 +180,7 @@ asan: ## `make test` under AddressSanitizer and UBSan; any report is a failure
 .PHONY: tsan valgrind test-some coverage coverage-run fuzz fuzz-run fuzz-server
 
 # A selection: all of it would take hours under valgrind, and most of it has but one thread.
-SOME_UNIT = $(filter-out %/test_rates %/test_sizing,$(UNIT)) $(FUZZ)
+SOME_UNIT = $(filter-out %/test_rates %/test_sizing %/test_statistics,$(UNIT)) $(FUZZ)
 SOME_SERVER = background every_command faults fuzz growth import loadchunk memory small_filters
 test-some: $(SO) $(FAULTS_SO) $(TOOL) $(SOME_UNIT) | deps
 	@$(RUN_TESTS) --unit $(SOME_UNIT) --server $(SOME_SERVER:%=tests/server/test_%.py) $(if $(filter tsan,$(FLAVOUR)),tests/tool)
