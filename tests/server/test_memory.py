@@ -91,8 +91,11 @@ def test_memory_usage_is_the_size_and_a_little_more(fresh):
         assert fresh("MEMORY", "USAGE", key).plain >= info(fresh, "five-layers:CLASSIC")["Size"]
 
 
-def test_used_memory_grows_by_what_memory_usage_says(fresh):
-    load_random(fresh, "warm", 20_000_000)
+def test_used_memory_grows_by_what_memory_usage_says(new_server):
+    server = new_server()
+    load_random(server.call, "warm", 20_000_000)  # by connections of its own, which take their buffers along
+    fresh = server.connection().call
+    until(lambda: server_info(fresh, "clients")["connected_clients"] == "1", "the others are gone")
     before = used(fresh)
     fresh("BF.RESERVE", "k", "BITSPERKEY", "8", "50000000", "NONSCALING")
     grown, usage = used(fresh) - before, fresh("MEMORY", "USAGE", "k").plain
@@ -107,8 +110,12 @@ def test_used_memory_grows_by_what_memory_usage_says(fresh):
 def advised():
     """Huge pages for those who ask for them: then the answer is ours alone."""
     setting = Path("/sys/kernel/mm/transparent_hugepage/enabled")
-    if not setting.exists() or "[madvise]" not in setting.read_text():
+    reason = None
+    if os.environ.get("BLOOMPORT_WRAP"):
+        reason = "for valgrind fresh pages are written to before anybody can advise (LAZY_ZERO_BYTES)"
+    elif not setting.exists() or "[madvise]" not in setting.read_text():
         reason = "transparent_hugepage/enabled is not madvise on this machine"
+    if reason:
         print(reason)
         pytest.skip(reason)
 

@@ -27,6 +27,12 @@ __attribute__((unused)) static const struct geometry BLOCKED = {LAYOUT_BLOCKED, 
 #define UNDER_ASAN 0
 #endif
 
+#if defined(LAZY_ZERO_BYTES) // as the Makefile sets it for valgrind
+#define UNDER_VALGRIND 1
+#else
+#define UNDER_VALGRIND 0
+#endif
+
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
 #define UNUSED __attribute__((unused)) // not every program uses every helper
