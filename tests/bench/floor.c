@@ -89,7 +89,7 @@ static int reply_ones(RedisModuleCtx *ctx, RedisModuleString **argv, int argc, i
         ask(more);
         left -= more;
         sum += touch(lines, to_write);
-        RedisModule_ReplyWithBool(ctx, (sum | 1) != 0);
+        RedisModule_ReplyWithBool(ctx, sum != UINT64_MAX);
     }
     RedisModule_CloseKey(key);
     return REDISMODULE_OK;
