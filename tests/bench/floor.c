@@ -74,6 +74,13 @@ static int floor_area(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
 
 /* ---- The commands --------------------------------------------------------------------------- */
 
+/* What a command that has changed something owes replicas, watchers and listeners. */
+static void announce(RedisModuleCtx *ctx, RedisModuleString *name) {
+    RedisModule_ReplicateVerbatim(ctx);
+    RedisModule_SignalModifiedKey(ctx, name);
+    RedisModule_NotifyKeyspaceEvent(ctx, REDISMODULE_NOTIFY_MODULE, "limit", name);
+}
+
 static int reply_ones(RedisModuleCtx *ctx, RedisModuleString **argv, int argc, int mode,
                       int is_array, uint64_t lines) {
     if (is_array ? argc < 3 : argc != 3) return RedisModule_WrongArity(ctx);
@@ -91,6 +98,7 @@ static int reply_ones(RedisModuleCtx *ctx, RedisModuleString **argv, int argc, i
         sum += touch(lines, to_write);
         RedisModule_ReplyWithBool(ctx, sum != UINT64_MAX);
     }
+    if (to_write && lines > 0) announce(ctx, argv[1]);
     RedisModule_CloseKey(key);
     return REDISMODULE_OK;
 }
