@@ -208,6 +208,18 @@ static void check_many(const uint8_t *bits, uint64_t nblocks, size_t n, struct r
     for (size_t i = 0; i < n; i++) {
         assert_int_equal(contained[i], blocked_contains(bits, nblocks * 256, hashes[i].a));
     }
+    if (n > 1) hashes[n - 1] = hashes[n / 2]; // one of them twice
+    uint8_t *one = malloc(nblocks * 32), *many = malloc(nblocks * 32);
+    unsigned fresh[256];
+    memcpy(one, bits, nblocks * 32);
+    memcpy(many, bits, nblocks * 32);
+    blocked_add_many(many, nblocks * 256, hashes, n, fresh);
+    for (size_t i = 0; i < n; i++) {
+        assert_int_equal(fresh[i], blocked_add(one, nblocks * 256, hashes[i].a));
+    }
+    assert_memory_equal(one, many, nblocks * 32);
+    free(one);
+    free(many);
 }
 
 static void many_equal_one_by_one_for_every_length(void **state) {
