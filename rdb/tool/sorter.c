@@ -179,7 +179,7 @@ static inline __attribute__((always_inline)) void sort_walks(struct sorter *sort
     }
 }
 
-/* 7 is the k of an error rate of 1 %, and of 10 bits per key: some 10 % of the time of a build. */
+/* 7 is the k of an error rate of 1 %, and of 10 bits per key. Up to 10 % of the time of a build. */
 static void sort_positions(struct sorter *sorter, struct lane *lane, const struct hash *hashes,
                            size_t n) {
     uint32_t k = sorter->layer->nhashes;
