@@ -264,23 +264,15 @@ void layer_ask_and_add(struct layer *layer, struct group *asking, const struct g
     }
 }
 
-static void prefetch(const struct layer *layer, struct hash hash, uint32_t n) {
+void layer_prefetch_first(const struct layer *layer, struct hash hash) {
     if (layer->layout == LAYOUT_BLOCKED) {
         blocked_prefetch(layer->bits, layer->nbits, hash.a);
         return;
     }
     uint64_t walk = hash.a;
-    for (uint32_t i = 0; i < n; i++, walk += hash.b) {
+    for (uint32_t i = 0; i < first_probes(layer); i++, walk += hash.b) {
         prefetch_line(layer->bits + (layer_position(layer, walk) >> 3));
     }
-}
-
-void layer_prefetch_first(const struct layer *layer, struct hash hash) {
-    prefetch(layer, hash, first_probes(layer));
-}
-
-void layer_prefetch(const struct layer *layer, struct hash hash) {
-    prefetch(layer, hash, layer->nhashes);
 }
 
 /* ---- The bits as a whole -------------------------------------------------------------------- */

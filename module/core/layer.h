@@ -108,9 +108,8 @@ bool layer_asked_add(struct layer *layer, const struct group *group, size_t i);
 void layer_ask_and_add(struct layer *layer, struct group *asking, const struct group *group,
                        bool *added);
 
-/* Asks for an item's first lines, or all, of which nothing is remembered. */
+/* Asks for an item's first lines, of which nothing is remembered. */
 void layer_prefetch_first(const struct layer *layer, struct hash hash);
-void layer_prefetch(const struct layer *layer, struct hash hash);
 
 /* Sets the item's bits; true, and counted, if at least one of them was not set before. */
 bool layer_add(struct layer *layer, struct hash hash);
