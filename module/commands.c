@@ -170,7 +170,7 @@ static void batch_reply_added(void *context, size_t from, size_t n, const bool *
     for (size_t i = 0; i < n; i++) note_added(batch, batch->done + from + i, added[i]);
 }
 
-/* Adds one item. The limit is asked for only when the filter has to grow. */
+/* Adds one item that was guessed. The limit is asked for only when the filter has to grow. */
 static enum status add_item(RedisModuleCtx *ctx, struct filter *filter,
                             const RedisModuleString *item, bool *added) {
     const struct group *asked = confirmed_item(filter, item);

@@ -295,18 +295,6 @@ static enum status add_to_new_layer(struct filter *filter, struct hash hash, uin
     return st;
 }
 
-enum status filter_add(struct filter *filter, struct hash hash, uint64_t max_bytes, bool *added) {
-    uint32_t last = filter->nlayers - 1;
-    struct layer *newest = &filter->layers[last];
-    bool known = any_contains(filter->layers, 0, last, hash);
-    if (!known && layer_is_full(newest)) {
-        known = layer_contains(newest, hash);
-        if (!known) return add_to_new_layer(filter, hash, max_bytes, added);
-    }
-    *added = !known && layer_add(newest, hash);
-    return STATUS_OK;
-}
-
 enum status filter_add_asked(struct filter *filter, const struct group *group, size_t i,
                              uint64_t max_bytes, bool *added) {
     struct hash hash = group->hashes[i];
@@ -319,6 +307,14 @@ enum status filter_add_asked(struct filter *filter, const struct group *group, s
     }
     *added = !known && layer_asked_add(newest, group, i);
     return STATUS_OK;
+}
+
+enum status filter_add(struct filter *filter, struct hash hash, uint64_t max_bytes, bool *added) {
+    struct group item;
+    item.n = 1;
+    item.hashes[0] = hash;
+    layer_ask_all(&filter->layers[filter->nlayers - 1], &item);
+    return filter_add_asked(filter, &item, 0, max_bytes, added);
 }
 
 static void ask_to_add(const struct filter *filter, struct group *group) {

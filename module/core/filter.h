@@ -120,8 +120,7 @@ enum status filter_add_each(struct filter *filter, size_t n, uint64_t max_bytes,
 enum status filter_add_many(struct filter *filter, const struct hash *hashes, size_t n,
                             uint64_t max_bytes, bool *added, size_t *done);
 
-/* ---- Sums. In the header, since BF.ADD needs them before and after (metrics.h) ----------------
- */
+/* Sums. In the header, since BF.ADD needs them before and after (metrics.h). */
 
 /* Over all layers. */
 static inline uint64_t filter_capacity(const struct filter *filter) {
