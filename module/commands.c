@@ -101,9 +101,8 @@ static void guess_item(const RedisModuleString *item) {
     if (guess.newest.bits) layer_ask_all(&guess.newest, &guess.item);
 }
 
-/* Whether the item's bits are at the same places in both. */
-static bool is_alike(const struct filter *filter, const struct layer *newest) {
-    return guess.newest.bits && guess.shape.layout == filter->layout &&
+static bool was_right(const struct filter *filter, const struct layer *newest) {
+    return guess.newest.bits == newest->bits && guess.shape.layout == filter->layout &&
            guess.shape.scheme == filter->scheme && guess.newest.nbits == newest->nbits &&
            guess.newest.nhashes == newest->nhashes;
 }
@@ -113,11 +112,12 @@ static bool is_alike(const struct filter *filter, const struct layer *newest) {
 static const struct group *confirmed_item(const struct filter *filter,
                                           const RedisModuleString *item) {
     const struct layer *newest = &filter->layers[filter->nlayers - 1];
-    bool is_right = is_alike(filter, newest);
-    guess.shape.layout = filter->layout;
-    guess.shape.scheme = filter->scheme;
-    guess.newest = *newest;
-    if (!is_right) guess_item(item);
+    if (!was_right(filter, newest)) {
+        guess.shape.layout = filter->layout;
+        guess.shape.scheme = filter->scheme;
+        guess.newest = *newest;
+        guess_item(item);
+    }
     return &guess.item;
 }
 
@@ -238,17 +238,10 @@ static void replicate_adopted(const struct batch *batch, RedisModuleString *name
     }
 }
 
-static void replicate_added(const struct batch *batch, RedisModuleString *name,
-                            const struct filter_params *created) {
+/* With every parameter, so that whoever is told creates the same filter. */
+static void replicate_creation(const struct batch *batch, RedisModuleString *name,
+                               const struct filter_params *created) {
     RedisModuleString **items = batch->list ? batch->list : batch->items;
-    if (!created && is_good_verbatim(batch)) {
-        RedisModule_ReplicateVerbatim(batch->ctx);
-        return;
-    }
-    if (!created) {
-        RedisModule_Replicate(batch->ctx, "BF.MADD", "sv", name, items, batch->nadded);
-        return;
-    }
     char promise[32];
     promise_text(created, promise, sizeof(promise));
     if (created->is_adopted) {
@@ -260,6 +253,15 @@ static void replicate_added(const struct batch *batch, RedisModuleString *name,
                           (long long)created->expansion, "LAYOUT",
                           args_layout_name(created->layout), "HASH",
                           args_scheme_name(created->scheme), "ITEMS", items, batch->nadded);
+}
+
+static void replicate_added(const struct batch *batch, RedisModuleString *name) {
+    if (is_good_verbatim(batch)) {
+        RedisModule_ReplicateVerbatim(batch->ctx);
+    } else {
+        RedisModuleString **items = batch->list ? batch->list : batch->items;
+        RedisModule_Replicate(batch->ctx, "BF.MADD", "sv", name, items, batch->nadded);
+    }
 }
 
 /* Opens the filter to add n items to: the key's own, or a new one if there is none and `params` may
@@ -303,10 +305,12 @@ static int add_items(RedisModuleCtx *ctx, RedisModuleString *name, struct filter
         struct batch batch = {.ctx = ctx, .filter = key.filter, .items = items, .nitems = nitems};
         add_and_reply(&batch);
         metrics.adds += batch.done - batch.nfailed;
-        if (batch.nadded > 0) {
-            replicate_added(&batch, name, created ? params : NULL);
-            key_announce(&key, "bf.add");
+        if (created && batch.nadded > 0) {
+            replicate_creation(&batch, name, params);
+        } else if (batch.nadded > 0) {
+            replicate_added(&batch, name);
         }
+        if (batch.nadded > 0) key_announce(&key, "bf.add");
         RedisModule_Free(batch.list);
     }
     key_close(&key);
@@ -325,11 +329,13 @@ int cmd_add(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
         enum status st = add_item(ctx, key.filter, argv[2], &is_added);
         reply_added(ctx, st, is_added);
         metrics.adds += st == STATUS_OK;
-        if (is_added) {
+        if (created && is_added) {
             struct batch batch = {.ctx = ctx, .items = argv + 2, .nitems = 1, .nadded = 1};
-            replicate_added(&batch, argv[1], created ? &params : NULL);
-            key_announce(&key, "bf.add");
+            replicate_creation(&batch, argv[1], &params);
+        } else if (is_added) {
+            RedisModule_ReplicateVerbatim(ctx);
         }
+        if (is_added) key_announce(&key, "bf.add");
     }
     key_close(&key);
     return REDISMODULE_OK;
@@ -360,16 +366,15 @@ int cmd_exists(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
     if (argc != 3) return RedisModule_WrongArity(ctx);
     guess_item(argv[2]);
     struct key key;
-    if (key_open(ctx, argv[1], FOR_READING, &key)) {
-        const struct filter *filter = key.filter;
-        // A key that does not exist holds nothing.
-        bool contained =
-            filter && filter_contains_asked(filter, confirmed_item(filter, argv[2]), 0);
-        RedisModule_ReplyWithBool(ctx, contained);
-        metrics.checks++;
-        metrics.checks_absent += !contained;
-    }
-    key_close(&key);
+    bool is_open = key_open(ctx, argv[1], FOR_READING, &key);
+    key_close(&key); // already, while the memory arrives: the filter stays where it is
+    if (!is_open) return REDISMODULE_OK;
+    // A key that does not exist holds nothing.
+    const struct filter *filter = key.filter;
+    bool contained = filter && filter_contains_asked(filter, confirmed_item(filter, argv[2]), 0);
+    RedisModule_ReplyWithBool(ctx, contained);
+    metrics.checks++;
+    metrics.checks_absent += !contained;
     return REDISMODULE_OK;
 }
 

@@ -105,8 +105,11 @@ void key_announce_deletion(struct key *key) {
 void key_close(struct key *key) {
     if (key->value && key->access == FOR_WRITING) {
         // A small filter rests packed; one that room was made for in vain becomes so again.
-        if (!packed_is_packed(key->value)) key_set(key, key->filter);
-        packed_close(key->value, key->filter);
+        if (packed_is_packed(key->value)) {
+            packed_close(key->value, key->filter);
+        } else if (packed_is_small(key->filter)) {
+            key_set(key, key->filter);
+        }
         metrics_settle(&key->known, metrics_usage(key->value, key->filter));
     }
     RedisModule_CloseKey(key->handle);

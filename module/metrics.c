@@ -6,26 +6,10 @@
 
 struct metrics metrics;
 
-/* All that the server has ever got, as it is or was last; and of it, what it has freed. */
-static struct usage held;
+struct usage metrics_held;
+
+/* Of what is held, that which the server has freed. */
 static struct { atomic_uint_fast64_t filters, layers, items, bytes; } freed;
-
-struct usage metrics_usage(const void *value, const struct filter *filter) {
-    if (!value) return (struct usage){0};
-    return (struct usage){.filters = 1,
-                          .layers = filter->nlayers,
-                          .items = filter_items(filter),
-                          .bytes = packed_size_bytes(value)};
-}
-
-void metrics_settle(struct usage *known, struct usage now) {
-    // Differences may be negative: modulo 2^64 the sums are right all the same.
-    held.filters += now.filters - known->filters;
-    held.layers += now.layers - known->layers;
-    held.items += now.items - known->items;
-    held.bytes += now.bytes - known->bytes;
-    *known = now;
-}
 
 static struct usage usage_of(const void *value) {
     struct packed_view view;
@@ -49,10 +33,12 @@ static void on_info(RedisModuleInfoCtx *ctx, int for_crash_report) {
     (void)for_crash_report;
     // Without a name: the section is called as the module is, and so begin the fields: bf_filters.
     if (RedisModule_InfoAddSection(ctx, "") != REDISMODULE_OK) return; // not asked for
-    RedisModule_InfoAddFieldULongLong(ctx, "filters", held.filters - atomic_load(&freed.filters));
-    RedisModule_InfoAddFieldULongLong(ctx, "layers", held.layers - atomic_load(&freed.layers));
-    RedisModule_InfoAddFieldULongLong(ctx, "items", held.items - atomic_load(&freed.items));
-    RedisModule_InfoAddFieldULongLong(ctx, "bytes", held.bytes - atomic_load(&freed.bytes));
+    RedisModule_InfoAddFieldULongLong(ctx, "filters",
+                                      metrics_held.filters - atomic_load(&freed.filters));
+    RedisModule_InfoAddFieldULongLong(ctx, "layers",
+                                      metrics_held.layers - atomic_load(&freed.layers));
+    RedisModule_InfoAddFieldULongLong(ctx, "items", metrics_held.items - atomic_load(&freed.items));
+    RedisModule_InfoAddFieldULongLong(ctx, "bytes", metrics_held.bytes - atomic_load(&freed.bytes));
     RedisModule_InfoAddFieldULongLong(ctx, "adds", metrics.adds);
     RedisModule_InfoAddFieldULongLong(ctx, "checks", metrics.checks);
     RedisModule_InfoAddFieldULongLong(ctx, "checks_absent", metrics.checks_absent);

@@ -3,7 +3,8 @@
  * What it holds is counted when the server gets a value from us, when a command has changed one,
  * and when one is freed; so it is right after loading, flushing, expiry and replication, and counts
  * what a background thread has yet to free. Freeing happens in any thread and has counters of its
- * own; all others belong to the main thread, so a command pays a few plain additions. */
+ * own; all others belong to the main thread, so a command pays a few plain additions, which is why
+ * they are here in the header. */
 
 #ifndef BLOOMPORT_METRICS_H
 #define BLOOMPORT_METRICS_H
@@ -29,11 +30,27 @@ struct usage {
     uint64_t bytes;
 };
 
+/* All that the server has ever got, as it is or was last. */
+extern struct usage metrics_held;
+
 /* Of a value and the filter it is, opened; nothing if value is NULL. */
-struct usage metrics_usage(const void *value, const struct filter *filter);
+static inline struct usage metrics_usage(const void *value, const struct filter *filter) {
+    if (!value) return (struct usage){0};
+    return (struct usage){.filters = 1,
+                          .layers = filter->nlayers,
+                          .items = filter_items(filter),
+                          .bytes = packed_size_bytes(value)};
+}
 
 /* The server holds `now` where it held *known; *known becomes that. Main thread only. */
-void metrics_settle(struct usage *known, struct usage now);
+static inline void metrics_settle(struct usage *known, struct usage now) {
+    // Differences may be negative: modulo 2^64 the sums are right all the same.
+    metrics_held.filters += now.filters - known->filters;
+    metrics_held.layers += now.layers - known->layers;
+    metrics_held.items += now.items - known->items;
+    metrics_held.bytes += now.bytes - known->bytes;
+    *known = now;
+}
 
 /* The server has got this value from us otherwise than by a command: loaded, or copied. */
 void metrics_hold(const void *value);

@@ -19,12 +19,6 @@ struct packed {
     uint8_t bits[];
 };
 
-#define FORM_PACKED 1
-
-bool packed_is_packed(const void *value) {
-    return *(const uint8_t *)value == FORM_PACKED;
-}
-
 static size_t packed_size(uint64_t nbits) {
     return sizeof(struct packed) + (size_t)layer_bytes(nbits);
 }
@@ -33,9 +27,9 @@ static size_t packed_size(uint64_t nbits) {
  * that follows from the filter's. */
 static bool fits(const struct filter *f) {
     const struct layer *l = &f->layers[0];
-    return f->nlayers == 1 && f->layout == LAYOUT_CLASSIC && f->scheme == SCHEME_XXH64 &&
+    return packed_is_small(f) && f->layout == LAYOUT_CLASSIC && f->scheme == SCHEME_XXH64 &&
            !f->is_loading && !f->is_estimated && f->bits_per_key == 0 &&
-           l->nbits <= PACKED_MAX_BITS && l->capacity <= UINT16_MAX && l->nhashes <= UINT8_MAX &&
+           l->capacity <= UINT16_MAX && l->nhashes <= UINT8_MAX &&
            l->error_rate == filter_first_rate(f->error_rate, f->expansion);
 }
 
@@ -44,7 +38,7 @@ void *packed_rest(struct filter *filter) {
     const struct layer *layer = &filter->layers[0];
     struct packed *packed = mem_alloc(packed_size(layer->nbits));
     if (!packed) return filter;
-    *packed = (struct packed){.form = FORM_PACKED,
+    *packed = (struct packed){.form = PACKED_FORM,
                               .nhashes = (uint8_t)layer->nhashes,
                               .expansion = (uint16_t)filter->expansion,
                               .nbits = (uint16_t)layer->nbits,
@@ -104,7 +98,6 @@ void packed_free(void *value) {
     }
 }
 
-uint64_t packed_size_bytes(const void *value) {
-    if (!packed_is_packed(value)) return filter_size_bytes(value);
+uint64_t packed_own_bytes(const void *value) {
     return packed_size(((const struct packed *)value)->nbits);
 }

@@ -17,16 +17,24 @@
 #include <stdint.h>
 
 #define PACKED_MAX_BITS 8192
+#define PACKED_FORM 1 // the first byte of a packed filter, and 0 is that of a struct filter
 
 struct packed_view {
     struct filter filter;
     struct layer layer;
 };
 
+/* Whether it has any chance to be packed. */
+static inline bool packed_is_small(const struct filter *filter) {
+    return filter->nlayers == 1 && filter->layers[0].nbits <= PACKED_MAX_BITS;
+}
+
 /* The value that a filter becomes: itself, or packed, and the filter freed. Never fails. */
 void *packed_rest(struct filter *filter);
 
-bool packed_is_packed(const void *value);
+static inline bool packed_is_packed(const void *value) {
+    return *(const uint8_t *)value == PACKED_FORM;
+}
 
 /* The filter that a value is, with *view as its memory if it is packed. */
 struct filter *packed_open(void *value, struct packed_view *view);
@@ -42,7 +50,11 @@ struct filter *packed_make_whole(const void *value);
 
 void packed_free(void *value);
 
-/* All that was asked of the allocator. */
-uint64_t packed_size_bytes(const void *value);
+/* All that was asked of the allocator, for a packed filter and for any value. */
+uint64_t packed_own_bytes(const void *value);
+
+static inline uint64_t packed_size_bytes(const void *value) {
+    return packed_is_packed(value) ? packed_own_bytes(value) : filter_size_bytes(value);
+}
 
 #endif
