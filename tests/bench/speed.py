@@ -10,8 +10,8 @@ One filter per variant, of `n` items at 10 bits each, in this order:
 Saved and loaded, because a large filter is then in huge pages where the machine has them, as after
 any restart; while a server runs, the kernel takes minutes to get there.
 
-Beside the floor stands the limit: the floor that also waits for as many random cache lines as the
-variant's items have to be looked at (floor.c). What no filter can undercut on this machine, now.
+Beside the floor stands the limit: the floor that also hashes the item and waits for as many random
+cache lines as it has to be looked at (floor.c). What no filter can undercut on this machine, now.
 
 A round measures every row once: all variants and the floor one after another, in a random order
 (fixed seed), so that whatever happens to the machine meanwhile happens to all alike. A ratio is
@@ -44,6 +44,7 @@ LIMIT_COMMANDS = {"exists": ("LIMIT.ONE", "LIMIT.MANY"), "add": ("LIMIT.WONE", "
 # The cache lines an item cannot do without, at 10 bits per key. CLASSIC has k = 7; an absent item
 # is known by its second on average in a full filter, so half and half look at 4.5, here 4.
 LIMIT_LINES = {"exists": {"CLASSIC": 4, "BLOCKED": 1}, "add": {"CLASSIC": 7, "BLOCKED": 1}}
+LIMIT_HASHES = {"CLASSIC": 2, "BLOCKED": 1}
 LIMITED = [("exists", 1, "mixed"), ("exists", 1000, "mixed"),
            ("add", 1, "fresh"), ("add", 1000, "fresh")]
 ABSENT_PERCENT = {"mixed": 50, "present": 0, "absent": 100}
@@ -111,10 +112,9 @@ class Variant:
         command = COMMANDS[access][batch > 1]
         return run_load(self.server, command, self.key, batch, count, range=max(self.added, 1))
 
-
-    def limit(self, op, lines, size, batch, count):
-        """The same, with so many lines an item of an area of `size` bytes."""
-        self.server.do("FLOOR.AREA", size, lines)
+    def limit(self, op, layout, size, batch, count):
+        """The same, with an item's hashes, and its lines of an area of `size` bytes."""
+        self.server.do("FLOOR.AREA", size, LIMIT_LINES[op][layout], LIMIT_HASHES[layout])
         command = LIMIT_COMMANDS[op][batch > 1]
         return run_load(self.server, command, self.key, batch, count, range=max(self.added, 1))
 
@@ -218,8 +218,8 @@ def limit_tasks(variant, row, size, seconds):
         return []
     op, batch, _ = row
     count = items_in(seconds, batch)
-    return [("limit, " + layout, partial(variant.limit, op, lines, size, batch, count))
-            for layout, lines in LIMIT_LINES[op].items()]
+    return [("limit, " + layout, partial(variant.limit, op, layout, size, batch, count))
+            for layout in LIMIT_LINES[op]]
 
 
 def add_tasks(variants, per_run, seconds, size):
