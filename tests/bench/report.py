@@ -2,7 +2,7 @@
 
 import statistics
 
-from speed import ASKED, FRESH
+from speed import ALL_ROWS
 
 # (text, row, the most x floor that section 7 of the contract allows: CLASSIC, BLOCKED)
 HEADLINES = [
@@ -45,9 +45,11 @@ def headline_cell(rows, row, name, limit):
     text = "%.0f ns" % statistics.median(rows.ns(row, name))
     ratios = rows.ratios(row, name, "floor")
     text += ", %.2f x floor" % statistics.median(ratios)
-    least = rows.ratios(row, name, "limit, " + name)
-    if least:
-        text += ", %.2f x limit" % statistics.median(least)
+    above_limit = rows.ratios(row, name, "limit, " + name)
+    if above_limit:
+        limit_ratios = rows.ratios(row, "limit, " + name, "floor")
+        text += ", limit %.2f: %.2f x limit" % (statistics.median(limit_ratios),
+                                               statistics.median(above_limit))
     return text + (" (%s)" % within(ratios, limit) if limit else "")
 
 
@@ -99,7 +101,7 @@ def detail_table(rows):
     head = ["row", "variant", "CPU ns per item", "M items/s, wall", "x floor", "x peer",
             "server busy", "client's CPU ns"]
     lines = [detail_line(rows, row, name)
-             for row in ASKED + FRESH for name in NAMES if name in rows.runs[row]]
+             for row in ALL_ROWS for name in NAMES if name in rows.runs.get(row, ())]
     return table(head, lines)
 
 

@@ -200,9 +200,9 @@ def items_in(seconds, batch):
     return max(int(seconds * 1e9 / EXPECTED_NS[batch]) // 1000 * 1000, 1000)
 
 
-def fresh_per_run(room, rounds, seconds):
+def fresh_per_run(batches, room, rounds, seconds):
     """{batch size: how many fresh items a run may add}: items_in, as far as the room goes round."""
-    wanted = {batch: items_in(seconds, batch) for batch in ALL_BATCHES}
+    wanted = {batch: items_in(seconds, batch) for batch in batches}
     scale = min(1, room / (rounds * sum(wanted.values())))
     return {batch: max(int(n * scale) // 1000 * 1000, 1000) for batch, n in wanted.items()}
 
@@ -248,22 +248,25 @@ ASKED = [("exists", b, kind) for b in (1, 1000) for kind in ("mixed", "present",
 ASKED += [("exists", b, "mixed") for b in (10, 100)]
 ASKED += [("add", b, "present") for b in ALL_BATCHES]
 FRESH = [("add", b, "fresh") for b in ALL_BATCHES]
+ALL_ROWS = ASKED + FRESH
 
 
-def measure(variants, n, rounds, seconds):
-    """All speed rows, into a Rows."""
+def measure(variants, n, rounds, seconds, wanted=ALL_ROWS):
+    """The speed rows that are wanted, into a Rows."""
     rows = Rows()
+    asked = [row for row in ASKED if row in wanted]
+    fresh = [batch for (_, batch, _) in FRESH if ("add", batch, "fresh") in wanted]
     n -= n % FILL_BATCH
     size = n * BITS_PER_KEY // 8
     for variant in variants:
         variant.reserve(n)
     fill(rows, variants, int(n * FIRST_FILL) // FILL_BATCH * FILL_BATCH)
     reload(variants)
-    per_run = fresh_per_run(n - variants[0].added - FILL_BATCH, rounds, seconds)
+    per_run = fresh_per_run(fresh, n - variants[0].added - FILL_BATCH, rounds, seconds)
     rows.in_rounds(rounds, add_tasks(variants, per_run, seconds, size), seed=1)
     fill(rows, variants, n)
     reload(variants)
-    rows.in_rounds(rounds, ask_tasks(variants, ASKED, seconds, size), seed=2)
+    rows.in_rounds(rounds, ask_tasks(variants, asked, seconds, size), seed=2)
     return rows
 
 
@@ -302,6 +305,6 @@ def measure_sizes(variants, sizes, rounds, seconds):
 
 def error_rates(rows):
     """Measured share of yes among absent items, over all rounds: {variant: rate}."""
-    row = rows.runs["exists", 1000, "absent"]
+    row = rows.runs["exists", 1000, "mixed"]
     return {name: statistics.mean(run.error_rate for run in runs)
-            for name, runs in row.items() if "floor" not in name}
+            for name, runs in row.items() if name in rows.runs["fill"]}
