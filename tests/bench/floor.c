@@ -8,9 +8,9 @@
  *
  * And the limit: the same command, which also reads and hashes each item as a filter must, and
  * looks at, or changes, a number of random cache lines for it, in an area as large as the filter,
- * asked for as early as possible. Where the lines are does not depend on the item, and what they
- * hold does not matter: no filter with these hashes and so many lines an item can be faster on this
- * machine.
+ * asked for as early as possible: as soon as a single item's hash is known, and for items of a
+ * batch before that. What the lines hold does not matter: no filter with these hashes and so many
+ * lines an item can be faster on this machine.
  */
 
 #define _GNU_SOURCE // madvise
@@ -31,7 +31,8 @@
 static struct {
     uint8_t *bytes;
     size_t size;
-    uint64_t lines, hashes; // for each item
+    uint64_t lines[2]; // for each item, every other one the second
+    uint64_t hashes;   // for each item
     uint64_t asked, touched;
 } area;
 
@@ -67,15 +68,18 @@ static uint64_t hash(RedisModuleString *item) {
     return area.hashes == 2 ? sum + XXH64(bytes, len, 1) : sum;
 }
 
-/* FLOOR.AREA bytes lines hashes: from now on this many lines of an area of this size, and this many
- * hashes, for each item. */
+/* FLOOR.AREA bytes lines lines hashes: from now on the lines of an area of this size, and the
+ * hashes, that an item and the next one cost. */
 static int floor_area(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
-    long long size, lines, hashes;
-    if (argc != 4 || RedisModule_StringToLongLong(argv[1], &size) != REDISMODULE_OK ||
-        RedisModule_StringToLongLong(argv[2], &lines) != REDISMODULE_OK ||
-        RedisModule_StringToLongLong(argv[3], &hashes) != REDISMODULE_OK || size < LINE_BYTES) {
-        return RedisModule_ReplyWithError(ctx, "ERR FLOOR.AREA bytes lines hashes");
+    long long numbers[5];
+    for (int i = 1; i < 5; i++) {
+        if (argc != 5 || RedisModule_StringToLongLong(argv[i], &numbers[i]) != REDISMODULE_OK ||
+            numbers[i] < 1) {
+            return RedisModule_ReplyWithError(ctx, "ERR FLOOR.AREA bytes lines lines hashes");
+        }
     }
+    long long size = numbers[1];
+    if (size < LINE_BYTES) return RedisModule_ReplyWithError(ctx, "ERR too small");
     if (area.size != (size_t)size) {
         if (area.bytes) munmap(area.bytes, area.size);
         area.size = (size_t)size;
@@ -85,8 +89,9 @@ static int floor_area(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
         madvise(area.bytes, area.size, MADV_HUGEPAGE);
         memset(area.bytes, 1, area.size);
     }
-    area.lines = (uint64_t)lines;
-    area.hashes = (uint64_t)hashes;
+    area.lines[0] = (uint64_t)numbers[2];
+    area.lines[1] = (uint64_t)numbers[3];
+    area.hashes = (uint64_t)numbers[4];
     return RedisModule_ReplyWithSimpleString(ctx, "OK");
 }
 
@@ -99,66 +104,84 @@ static void announce(RedisModuleCtx *ctx, RedisModuleString *name) {
     RedisModule_NotifyKeyspaceEvent(ctx, REDISMODULE_NOTIFY_MODULE, "limit", name);
 }
 
-static int reply_ones(RedisModuleCtx *ctx, RedisModuleString **argv, int argc, int mode,
-                      int is_array, uint64_t lines) {
-    if (is_array ? argc < 3 : argc != 3) return RedisModule_WrongArity(ctx);
+/* The lines of the next item. */
+static uint64_t next_lines(void) {
+    static unsigned turn;
+    return area.lines[turn++ % 2];
+}
+
+static int reply_one(RedisModuleCtx *ctx, RedisModuleString **argv, int argc, int mode,
+                     int is_limit) {
+    if (argc != 3) return RedisModule_WrongArity(ctx);
     int to_write = (mode & REDISMODULE_WRITE) != 0;
-    uint64_t left = lines * (uint64_t)(argc - 2), sum = 0;
-    uint64_t ahead = left < LINES_AHEAD ? left : LINES_AHEAD;
-    ask(ahead);
-    left -= ahead;
-    RedisModule_CloseKey(RedisModule_OpenKey(ctx, argv[1], mode)); // while the first lines arrive
-    if (is_array) RedisModule_ReplyWithArray(ctx, argc - 2);
+    uint64_t lines = is_limit ? next_lines() : 0, sum = 0;
+    if (is_limit) area.asked = area.touched = hash(argv[2]); // nobody can ask before
+    ask(lines);
+    RedisModule_CloseKey(RedisModule_OpenKey(ctx, argv[1], mode)); // while they arrive
+    sum += touch(lines, to_write);
+    RedisModule_ReplyWithBool(ctx, sum != UINT64_MAX);
+    if (to_write && is_limit) announce(ctx, argv[1]);
+    return REDISMODULE_OK;
+}
+
+static int reply_many(RedisModuleCtx *ctx, RedisModuleString **argv, int argc, int mode,
+                      int is_limit) {
+    if (argc < 3) return RedisModule_WrongArity(ctx);
+    int to_write = (mode & REDISMODULE_WRITE) != 0;
+    uint64_t sum = 0;
+    if (is_limit) ask(LINES_AHEAD);
+    RedisModule_CloseKey(RedisModule_OpenKey(ctx, argv[1], mode));
+    RedisModule_ReplyWithArray(ctx, argc - 2);
     for (int i = 2; i < argc; i += GROUP) {
         int end = argc - i < GROUP ? argc : i + GROUP;
-        for (int j = i; j < end && lines > 0; j++) sum += hash(argv[j]);
-        for (int j = i; j < end && lines > 0; j++) {
-            uint64_t more = left < lines ? left : lines;
-            ask(more);
-            left -= more;
+        for (int j = i; j < end && is_limit; j++) sum += hash(argv[j]);
+        for (int j = i; j < end && is_limit; j++) {
+            uint64_t lines = next_lines();
+            ask(lines);
             sum += touch(lines, to_write);
         }
         for (int j = i; j < end; j++) RedisModule_ReplyWithBool(ctx, sum != UINT64_MAX);
     }
-    if (to_write && lines > 0) announce(ctx, argv[1]);
+    if (to_write && is_limit) announce(ctx, argv[1]);
+    area.asked = area.touched; // what was asked for beyond the last item is let go
     return REDISMODULE_OK;
 }
 
 /* FLOOR.ONE key item */
 static int floor_one(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
-    return reply_ones(ctx, argv, argc, REDISMODULE_READ, 0, 0);
+    return reply_one(ctx, argv, argc, REDISMODULE_READ, 0);
 }
 
 /* FLOOR.MANY key item [item ...] */
 static int floor_many(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
-    return reply_ones(ctx, argv, argc, REDISMODULE_READ, 1, 0);
+    return reply_many(ctx, argv, argc, REDISMODULE_READ, 0);
 }
 
 /* FLOOR.WONE key item: the key opened for writing, by a command that says it writes. */
 static int floor_wone(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
-    return reply_ones(ctx, argv, argc, REDISMODULE_READ | REDISMODULE_WRITE, 0, 0);
+    return reply_one(ctx, argv, argc, REDISMODULE_READ | REDISMODULE_WRITE, 0);
 }
 
 /* FLOOR.WMANY key item [item ...] */
 static int floor_wmany(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
-    return reply_ones(ctx, argv, argc, REDISMODULE_READ | REDISMODULE_WRITE, 1, 0);
+    return reply_many(ctx, argv, argc, REDISMODULE_READ | REDISMODULE_WRITE, 0);
 }
 
 /* LIMIT.ONE key item, and so on: the same four with lines. */
 static int limit_one(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
-    return reply_ones(ctx, argv, argc, REDISMODULE_READ, 0, area.lines);
+    return reply_one(ctx, argv, argc, REDISMODULE_READ, 1);
 }
 
 static int limit_many(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
-    return reply_ones(ctx, argv, argc, REDISMODULE_READ, 1, area.lines);
+    return reply_many(ctx, argv, argc, REDISMODULE_READ, 1);
 }
 
 static int limit_wone(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
-    return reply_ones(ctx, argv, argc, REDISMODULE_READ | REDISMODULE_WRITE, 0, area.lines);
+    return reply_one(ctx, argv, argc, REDISMODULE_READ | REDISMODULE_WRITE, 1);
 }
 
 static int limit_wmany(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
-    return reply_ones(ctx, argv, argc, REDISMODULE_READ | REDISMODULE_WRITE, 1, area.lines);
+    return reply_many(ctx, argv, argc, REDISMODULE_READ | REDISMODULE_WRITE, 1);
 }
 
 __attribute__((visibility("default"))) int RedisModule_OnLoad(RedisModuleCtx *ctx,

@@ -41,9 +41,10 @@ COMMANDS = {
     "floor, for writing": ("FLOOR.WONE", "FLOOR.WMANY"),
 }
 LIMIT_COMMANDS = {"exists": ("LIMIT.ONE", "LIMIT.MANY"), "add": ("LIMIT.WONE", "LIMIT.WMANY")}
-# The cache lines an item cannot do without, at 10 bits per key. CLASSIC has k = 7; an absent item
-# is known by its second on average in a full filter, so half and half look at 4.5, here 4.
-LIMIT_LINES = {"exists": {"CLASSIC": 4, "BLOCKED": 1}, "add": {"CLASSIC": 7, "BLOCKED": 1}}
+# The cache lines that an item and the next one cannot do without, at 10 bits per key. CLASSIC has
+# k = 7; an absent item is known by its second line on average in a full filter, and every other is.
+LIMIT_LINES = {"exists": {"CLASSIC": (2, 7), "BLOCKED": (1, 1)},
+               "add": {"CLASSIC": (7, 7), "BLOCKED": (1, 1)}}
 LIMIT_HASHES = {"CLASSIC": 2, "BLOCKED": 1}
 LIMITED = [("exists", 1, "mixed"), ("exists", 1000, "mixed"),
            ("add", 1, "fresh"), ("add", 1000, "fresh")]
@@ -114,7 +115,7 @@ class Variant:
 
     def limit(self, op, layout, size, batch, count):
         """The same, with an item's hashes, and its lines of an area of `size` bytes."""
-        self.server.do("FLOOR.AREA", size, LIMIT_LINES[op][layout], LIMIT_HASHES[layout])
+        self.server.do("FLOOR.AREA", size, *LIMIT_LINES[op][layout], LIMIT_HASHES[layout])
         command = LIMIT_COMMANDS[op][batch > 1]
         return run_load(self.server, command, self.key, batch, count, range=max(self.added, 1))
 
