@@ -49,11 +49,14 @@ static void ask(uint64_t lines) {
     }
 }
 
+static void ask_again(uint64_t lines) {
+    for (uint64_t i = 0; i < lines; i++) __builtin_prefetch(line(area.touched + LINES_AGAIN + i));
+}
+
 /* What the lines hold does not matter, but that they were waited for does. */
 static uint64_t touch(uint64_t lines, int to_write) {
     uint64_t sum = 0;
     for (uint64_t end = area.touched + lines; area.touched < end; area.touched++) {
-        if (lines > 1) __builtin_prefetch(line(area.touched + LINES_AGAIN));
         uint8_t *at = line(area.touched);
         sum += to_write ? ++*at : *at;
     }
@@ -138,6 +141,7 @@ static int reply_many(RedisModuleCtx *ctx, RedisModuleString **argv, int argc, i
         for (int j = i; j < end && is_limit; j++) {
             uint64_t lines = next_lines();
             ask(lines);
+            if (lines > 1) ask_again(lines);
             sum += touch(lines, to_write);
         }
         for (int j = i; j < end; j++) RedisModule_ReplyWithBool(ctx, sum != UINT64_MAX);
