@@ -102,10 +102,15 @@ static bool set_whole(struct whole *setting, const char *text) {
 
 /* ---- CONFIG GET and SET ------------------------------------------------------------------- */
 
+static void free_shown(struct real *setting) {
+    if (setting->shown) RedisModule_FreeString(NULL, setting->shown);
+    setting->shown = NULL;
+}
+
 static RedisModuleString *on_get_real(const char *name, void *privdata) {
     (void)name;
     struct real *setting = privdata;
-    if (setting->shown) RedisModule_FreeString(NULL, setting->shown);
+    free_shown(setting);
     setting->shown = RedisModule_CreateString(NULL, setting->text, strlen(setting->text));
     return setting->shown;
 }
@@ -274,6 +279,8 @@ int config_load(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
     if (set_from_arguments(ctx, argv, argc) != REDISMODULE_OK) return REDISMODULE_ERR;
     if (register_settings(ctx) != REDISMODULE_OK) {
         RedisModule_Log(ctx, "warning", "a setting in the configuration is not legal");
+        free_shown(&config.error_rate); // the module goes, and nobody could any more
+        free_shown(&config.bits_per_key);
         return REDISMODULE_ERR;
     }
     read_maxmemory(ctx);
