@@ -223,10 +223,14 @@ static bool is_good_verbatim(const struct batch *batch) {
     return batch->nfailed == 0 && batch->nitems - batch->nadded <= batch->nitems / 16;
 }
 
+static RedisModuleString **added_items(const struct batch *batch) {
+    return batch->list ? batch->list : batch->items;
+}
+
 /* A creation that RedisBloom told us of: in its words, so that whoever is told by us adopts it. */
 static void replicate_adopted(const struct batch *batch, RedisModuleString *name,
                               const struct filter_params *created, const char *promise) {
-    RedisModuleString **items = batch->list ? batch->list : batch->items;
+    RedisModuleString **items = added_items(batch);
     long long capacity = (long long)created->capacity, expansion = created->expansion;
     if (expansion) {
         RedisModule_Replicate(batch->ctx, "BF.INSERT", "sclccclcv", name, "CAPACITY", capacity,
@@ -241,7 +245,7 @@ static void replicate_adopted(const struct batch *batch, RedisModuleString *name
 /* With every parameter, so that whoever is told creates the same filter. */
 static void replicate_creation(const struct batch *batch, RedisModuleString *name,
                                const struct filter_params *created) {
-    RedisModuleString **items = batch->list ? batch->list : batch->items;
+    RedisModuleString **items = added_items(batch);
     char promise[32];
     promise_text(created, promise, sizeof(promise));
     if (created->is_adopted) {
@@ -259,8 +263,7 @@ static void replicate_added(const struct batch *batch, RedisModuleString *name) 
     if (is_good_verbatim(batch)) {
         RedisModule_ReplicateVerbatim(batch->ctx);
     } else {
-        RedisModuleString **items = batch->list ? batch->list : batch->items;
-        RedisModule_Replicate(batch->ctx, "BF.MADD", "sv", name, items, batch->nadded);
+        RedisModule_Replicate(batch->ctx, "BF.MADD", "sv", name, added_items(batch), batch->nadded);
     }
 }
 
@@ -305,12 +308,14 @@ static int add_items(RedisModuleCtx *ctx, RedisModuleString *name, struct filter
         struct batch batch = {.ctx = ctx, .filter = key.filter, .items = items, .nitems = nitems};
         add_and_reply(&batch);
         metrics.adds += batch.done - batch.nfailed;
-        if (created && batch.nadded > 0) {
-            replicate_creation(&batch, name, params);
-        } else if (batch.nadded > 0) {
-            replicate_added(&batch, name);
+        if (batch.nadded > 0) {
+            if (created) {
+                replicate_creation(&batch, name, params);
+            } else {
+                replicate_added(&batch, name);
+            }
+            key_announce(&key, "bf.add");
         }
-        if (batch.nadded > 0) key_announce(&key, "bf.add");
         RedisModule_Free(batch.list);
     }
     key_close(&key);
@@ -329,13 +334,15 @@ int cmd_add(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
         enum status st = add_item(ctx, key.filter, argv[2], &is_added);
         reply_added(ctx, st, is_added);
         metrics.adds += st == STATUS_OK;
-        if (created && is_added) {
+        if (is_added) {
             struct batch batch = {.ctx = ctx, .items = argv + 2, .nitems = 1, .nadded = 1};
-            replicate_creation(&batch, argv[1], &params);
-        } else if (is_added) {
-            RedisModule_ReplicateVerbatim(ctx);
+            if (created) {
+                replicate_creation(&batch, argv[1], &params);
+            } else {
+                RedisModule_ReplicateVerbatim(ctx);
+            }
+            key_announce(&key, "bf.add");
         }
-        if (is_added) key_announce(&key, "bf.add");
     }
     key_close(&key);
     return REDISMODULE_OK;

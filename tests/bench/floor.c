@@ -9,8 +9,8 @@
  * And the limit: the same command, which also reads and hashes each item as a filter must, and
  * looks at, or changes, a number of random cache lines for it, in an area as large as the filter,
  * asked for as early as possible: as soon as a single item's hash is known, and for items of a
- * batch before that. What the lines hold does not matter: no filter with these hashes and so many
- * lines an item can be faster on this machine.
+ * batch before that. What the lines hold does not matter, and nothing is computed from them: a
+ * filter with these hashes and so many lines an item cannot be much faster on this machine.
  */
 
 #define _GNU_SOURCE // madvise

@@ -11,7 +11,7 @@ Saved and loaded, because a large filter is then in huge pages where the machine
 any restart; while a server runs, the kernel takes minutes to get there.
 
 Beside the floor stands the limit: the floor that also hashes the item and waits for as many random
-cache lines as it has to be looked at (floor.c). What no filter can undercut on this machine, now.
+cache lines as it has to be looked at (floor.c). What no filter can undercut by much here and now.
 
 A round measures every row once: all variants and the floor one after another, in a random order
 (fixed seed), so that whatever happens to the machine meanwhile happens to all alike. A ratio is
