@@ -1,9 +1,19 @@
-/* bloomport push and bloomport pull: a filter between a file and a server, in the pieces of
- * BF.LOADCHUNK and BF.SCANDUMP (FORMAT.md, section 4), so that its size does not matter.
+/* bloomport push: a filter from a file to a server, in the pieces of BF.LOADCHUNK (FORMAT.md,
+ * section 4), so that its size does not matter.
  *
- * push --replace loads beside the key and renames at the end: the old filter answers until the new
- * one is whole, and stays if anything goes wrong. */
+ * It is always loaded under a key beside the one asked for, with a name that no other push has, and
+ * renamed at the end, when the server has all of it: nobody meets half a filter, two pushes do not
+ * meet at all, and an old filter answers until the new one takes its place.
+ *
+ *   BF.LOADCHUNK beside ..., PEXPIRE beside     for the header and for each piece
+ *   BF.SCANDUMP beside 0                        the header that the server would hand out now
+ *   PERSIST beside, RENAME beside key           RENAMENX unless --replace was given
+ *
+ * Whatever goes wrong, the key beside is deleted. If even that is impossible, because the
+ * connection is lost or the program was killed, the server deletes it an hour after the last piece.
+ */
 
+#define _GNU_SOURCE // getentropy, sigaction
 #include "module/core/mem.h"
 #include "rdb/codec.h"
 #include "rdb/tool/options.h"
@@ -11,81 +21,152 @@
 #include "rdb/tool/server.h"
 #include "rdb/tool/tool.h"
 
+#include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
-static struct server *connect_to(const struct options *options) {
-    if (!options->key) tool_die("--key is missing");
-    const char *host = options->host ? options->host : "127.0.0.1";
-    struct server_address address = {host, options->port, options->socket, options->database};
-    return server_open(&address);
-}
+#define BESIDE_MS UINT64_C(3600000) // one piece, of at most 16 MiB, takes less than an hour
 
-/* ---- push --------------------------------------------------------------------------------- */
-
-static const char *send_header(struct server *server, const char *key,
-                               const struct filter *filter) {
-    size_t len = codec_header_size(filter);
-    uint8_t *header = tool_alloc(len);
-    codec_encode_header(filter, header);
-    const char *error = server_load(server, key, 1, header, len);
-    mem_free(header);
-    return error;
-}
-
-static const char *send_bits(struct server *server, const char *key, const struct filter *filter) {
+struct push {
+    struct server *server;
+    const struct filter *filter;
+    char *beside;
+    uint8_t *header;
+    size_t header_len;
     struct progress progress;
-    progress_begin(&progress, "pushing", filter_array_bytes(filter));
-    const char *error = NULL;
-    const uint8_t *bytes;
-    size_t len;
-    for (uint64_t at = 0;
-         !error && (len = codec_piece_at(filter, at, CODEC_PIECE_BYTES, &bytes)) > 0;) {
-        at += len;
-        error = server_load(server, key, at + 1, bytes, len); // the iterator is where it ends, + 1
-        progress_show(&progress, at);
-    }
-    progress_end(&progress);
-    return error;
-}
+};
 
-/* Loads the filter under a key that does not exist; if it cannot, the key is gone again. */
-static void send_filter(struct server *server, const char *key, const struct filter *filter) {
-    const char *error = send_header(server, key, filter);
-    if (error) tool_die("server: %s", error);
-    error = send_bits(server, key, filter);
-    if (!error) return;
-    char text[256]; // the server's words do not outlive the next call
-    snprintf(text, sizeof(text), "%s", error);
-    server_unlink(server, key);
-    tool_die("server: %s", text);
+/* ---- The key beside ----------------------------------------------------------------------- */
+
+/* The slot of a key without braces in a cluster: CRC-16/XMODEM. */
+static uint16_t slot_of(const char *key) {
+    uint16_t crc = 0;
+    for (; *key; key++) {
+        crc = (uint16_t)(crc ^ (uint8_t)*key << 8);
+        for (int i = 0; i < 8; i++) crc = (uint16_t)(crc & 0x8000 ? crc << 1 ^ 0x1021 : crc << 1);
+    }
+    return crc % 16384;
 }
 
 /* A key beside this one, in the same slot of a cluster: the part in braces, or all of the key,
- * decides the slot. NULL if no braces can be put round it. */
+ * decides the slot. Where no braces can be put round the key, one of 16384 names has its slot. */
 static char *key_beside(const char *key) {
+    unsigned long long random[2];
+    if (getentropy(random, sizeof(random)) != 0) tool_die("no random bytes: %s", strerror(errno));
     const char *open = strchr(key, '{');
     const char *close = open ? strchr(open, '}') : NULL;
     bool has_tag = close && close > open + 1;
-    if (!has_tag && (strchr(key, '}') || !*key)) return NULL;
-    size_t size = strlen(key) + 32;
+    bool can_be_tag = *key && !strchr(key, '}');
+    size_t size = strlen(key) + 64;
     char *beside = tool_alloc(size);
-    snprintf(beside, size, has_tag ? "%s:bloomport-push" : "{%s}:bloomport-push", key);
+    if (has_tag || can_be_tag) {
+        snprintf(beside, size, "%s%s%s:bloomport-push:%016llx%016llx", has_tag ? "" : "{", key,
+                 has_tag ? "" : "}", random[0], random[1]);
+        return beside;
+    }
+    do {
+        snprintf(beside, size, "bloomport-push:%016llx%016llx", random[0], random[1]++);
+    } while (slot_of(beside) != slot_of(key));
     return beside;
 }
 
-static void replace(struct server *server, const char *key, const struct filter *filter) {
-    char *beside = key_beside(key);
-    const char *error = server_unlink(server, beside ? beside : key); // also of an earlier attempt
-    if (error) tool_die("server: %s", error);
-    send_filter(server, beside ? beside : key, filter);
-    if (beside && (error = server_rename(server, beside, key))) tool_die("server: %s", error);
-    mem_free(beside);
+/* ---- Going on, or not --------------------------------------------------------------------- */
+
+static volatile sig_atomic_t interrupted; // the signal's number
+
+static void note_signal(int number) {
+    interrupted = number;
+}
+
+/* The first signal ends the program after the server's next answer, a second one at once. */
+static void watch_signals(void) {
+    static const int numbers[] = {SIGHUP, SIGINT, SIGTERM};
+    for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
+        struct sigaction old;
+        bool is_ignored = sigaction(numbers[i], NULL, &old) == 0 && old.sa_handler == SIG_IGN;
+        struct sigaction ours = {.sa_handler = note_signal, .sa_flags = (int)SA_RESETHAND};
+        if (!is_ignored) sigaction(numbers[i], &ours, NULL); // nohup stays nohup
+    }
+}
+
+static void delete_beside(struct push *push) {
+    progress_end(&push->progress);
+    server_unlink(push->server, push->beside);
+}
+
+/* After each call: goes on if there is no error and no signal came. */
+static void check_call(struct push *push, const char *error) {
+    if (!error && !interrupted) return;
+    char text[512]; // the server's words do not outlive the next call
+    snprintf(text, sizeof(text), "%s", error ? error : "interrupted");
+    delete_beside(push);
+    if (interrupted) raise(interrupted); // as it would have ended without us
+    tool_die("server: %s", text);
+}
+
+/* ---- The filter --------------------------------------------------------------------------- */
+
+static void send_piece(struct push *push, uint64_t iterator, const uint8_t *bytes, size_t len) {
+    check_call(push, server_load(push->server, push->beside, iterator, bytes, len));
+    check_call(push, server_expire(push->server, push->beside, BESIDE_MS));
+}
+
+static void send_filter(struct push *push) {
+    send_piece(push, 1, push->header, push->header_len);
+    progress_begin(&push->progress, "pushing", filter_array_bytes(push->filter));
+    const uint8_t *bytes;
+    size_t len;
+    for (uint64_t at = 0;
+         (len = codec_piece_at(push->filter, at, CODEC_PIECE_BYTES, &bytes)) > 0;) {
+        at += len;
+        send_piece(push, at + 1, bytes, len); // the iterator is where it ends, + 1
+        progress_show(&push->progress, at);
+    }
+    progress_end(&push->progress);
+}
+
+/* The server took every piece. Its header, with the sizes and counts of all layers, must be ours; a
+ * filter of bloomport's that is not whole has none. */
+static void check_whole(struct push *push) {
+    uint64_t next;
+    const uint8_t *bytes;
+    size_t len;
+    check_call(push, server_scan(push->server, push->beside, 0, &next, &bytes, &len));
+    bool is_ours = len == push->header_len && memcmp(bytes, push->header, len) == 0;
+    if (!is_ours) check_call(push, "it made another filter of the pieces");
+}
+
+/* From here on a signal comes too late. */
+static void give_name(struct push *push, const char *key, bool replace) {
+    bool renamed = false;
+    check_call(push, server_persist(push->server, push->beside));
+    const char *error = server_rename(push->server, push->beside, key, replace, &renamed);
+    if (error) check_call(push, error);
+    if (renamed) return;
+    delete_beside(push);
+    tool_die("the key '%s' exists by now: --replace replaces it", key);
+}
+
+static void push_filter(struct server *server, const struct filter *filter,
+                        const struct options *options) {
+    struct push push = {.server = server, .filter = filter, .beside = key_beside(options->key)};
+    push.header_len = codec_header_size(filter);
+    push.header = tool_alloc(push.header_len);
+    codec_encode_header(filter, push.header);
+    watch_signals();
+    send_filter(&push);
+    check_whole(&push);
+    give_name(&push, options->key, options->replace);
+    mem_free(push.header);
+    mem_free(push.beside);
 }
 
 int push_run(const struct options *options) {
     options_need_operands(options, 1, 1, "the filter's file");
-    struct server *server = connect_to(options);
+    if (!options->key) tool_die("--key is missing");
+    struct server *server = server_open(options);
     bool exists = false;
     const char *error = server_exists(server, options->key, &exists);
     if (error) tool_die("server: %s", error);
@@ -93,87 +174,8 @@ int push_run(const struct options *options) {
         tool_die("the key '%s' exists: --replace replaces it", options->key);
     }
     struct filter *filter = file_load(options->operands[0], options, NULL);
-    if (exists) {
-        replace(server, options->key, filter);
-    } else {
-        send_filter(server, options->key, filter);
-    }
+    push_filter(server, filter, options);
     filter_free(filter);
     server_close(server);
-    return TOOL_OK;
-}
-
-/* ---- pull --------------------------------------------------------------------------------- */
-
-static struct filter *receive_header(struct server *server, const char *key) {
-    uint64_t next;
-    const uint8_t *bytes;
-    size_t len;
-    const char *error = server_scan(server, key, 0, &next, &bytes, &len);
-    if (error) tool_die("server: %s", error);
-    struct filter *filter;
-    enum status st = codec_decode_header(bytes, len, FILTER_NO_LIMIT, &filter);
-    if (st == STATUS_NOMEM) tool_die("no memory for a filter of this size");
-    if (st != STATUS_OK || next != 1 || filter->is_loading) {
-        tool_die("'%s' on the server is not a dump of bloomport or RedisBloom", key);
-    }
-    filter->is_loading = !filter->is_adopted;
-    if (filter->is_loading) filter->loaded = 0;
-    return filter;
-}
-
-static const char CHANGED[] =
-    "the filter changed while it was pulled: try again, or pull a copy (COPY)";
-
-/* Of our own filters the last piece is taken only if all bits are those of the header. */
-static void take_piece(struct filter *filter, uint64_t at, uint64_t next, const uint8_t *bytes,
-                       size_t len) {
-    if (len == 0 || next != at + 1 + len) tool_die("the filter became shorter");
-    enum codec_piece result = codec_put_piece(filter, next - 1, bytes, len);
-    bool is_known = filter->is_adopted && result == CODEC_PIECE_KNOWN; // zeroes, as they were
-    if (result != CODEC_PIECE_STORED && !is_known) tool_die(CHANGED);
-}
-
-/* RedisBloom's header has counts of items, but none of bits: it must still be the same. */
-static void check_header(struct server *server, const char *key, const struct filter *filter) {
-    size_t expected = codec_header_size(filter), len;
-    uint8_t *header = tool_alloc(expected);
-    codec_encode_header(filter, header);
-    uint64_t next;
-    const uint8_t *bytes;
-    const char *error = server_scan(server, key, 0, &next, &bytes, &len);
-    if (error) tool_die("server: %s", error);
-    if (len != expected || memcmp(bytes, header, len) != 0) tool_die(CHANGED);
-    mem_free(header);
-}
-
-static struct filter *receive_filter(struct server *server, const char *key) {
-    struct filter *filter = receive_header(server, key);
-    struct progress progress;
-    uint64_t total = filter_array_bytes(filter);
-    progress_begin(&progress, "pulling", total);
-    for (uint64_t at = 0; at < total;) {
-        uint64_t next;
-        const uint8_t *bytes;
-        size_t len;
-        const char *error = server_scan(server, key, at + 1, &next, &bytes, &len);
-        if (error) tool_die("server: %s", error);
-        take_piece(filter, at, next, bytes, len);
-        at += len;
-        progress_show(&progress, at);
-    }
-    progress_end(&progress);
-    if (filter->is_adopted) check_header(server, key, filter);
-    return filter;
-}
-
-int pull_run(const struct options *options) {
-    options_need_operands(options, 0, 0, "");
-    struct server *server = connect_to(options);
-    struct filter *filter = receive_filter(server, options->key);
-    server_close(server);
-    bool is_chosen = options->format != FILE_UNKNOWN;
-    file_save(filter, is_chosen ? options->format : file_default_format(filter), options->output);
-    filter_free(filter);
     return TOOL_OK;
 }
