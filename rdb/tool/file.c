@@ -1,6 +1,6 @@
 /* A filter <-> a file. See file.h. */
 
-#define _GNU_SOURCE // mmap
+#define _GNU_SOURCE // fstat
 #include "rdb/tool/file.h"
 
 #include "module/core/mem.h"
@@ -15,7 +15,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -42,13 +41,11 @@ const char *file_format_name(enum file_format format) {
 struct bytes {
     uint8_t *at;
     size_t len;
-    bool is_mapped;
 };
 
-/* What cannot be mapped, as a pipe, is read into memory. */
-static struct bytes read_all(int fd, const char *path) {
-    size_t size = FIRST_READ;
-    struct bytes bytes = {tool_alloc(size), 0, false};
+/* Reads to the end. size: how much is likely to come. */
+static struct bytes read_all(int fd, const char *path, size_t size) {
+    struct bytes bytes = {tool_alloc(size), 0};
     for (;;) {
         if (bytes.len == size) {
             uint8_t *larger = tool_alloc(size * 2);
@@ -65,28 +62,19 @@ static struct bytes read_all(int fd, const char *path) {
     }
 }
 
+/* Files are read and not mapped: who cuts a mapped file off takes bytes away while they are being
+ * decoded, and the process with them (SIGBUS). */
 static struct bytes get_bytes(const char *path) {
     bool is_stdin = strcmp(path, "-") == 0;
     int fd = is_stdin ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
     struct stat stat;
     if (fd < 0 || fstat(fd, &stat) != 0) tool_die("%s: %s", path, strerror(errno));
-    struct bytes bytes = {NULL, 0, false};
-    if (!is_stdin && S_ISREG(stat.st_mode) && stat.st_size > 0) {
-        bytes.len = (size_t)stat.st_size;
-        bytes.at = mmap(NULL, bytes.len, PROT_READ, MAP_PRIVATE, fd, 0);
-        bytes.is_mapped = bytes.at != MAP_FAILED;
-    }
-    if (!bytes.is_mapped) bytes = read_all(fd, path);
+    size_t expected = S_ISREG(stat.st_mode) && !is_stdin ? (size_t)stat.st_size : 0;
+    // One byte more, and the end of the file is found without a larger buffer.
+    struct bytes bytes = read_all(fd, path, expected ? expected + 1 : FIRST_READ);
+    if (bytes.len < expected) tool_die("%s: became shorter while it was read", path);
     if (!is_stdin) close(fd);
     return bytes;
-}
-
-static void release(struct bytes *bytes) {
-    if (bytes->is_mapped) {
-        munmap(bytes->at, bytes->len);
-    } else {
-        mem_free(bytes->at);
-    }
 }
 
 /* ---- Decoding ----------------------------------------------------------------------------- */
@@ -164,7 +152,7 @@ struct filter *file_load(const char *path, const struct options *options,
                                                          &how, FILTER_NO_LIMIT, &filter, &fault);
     if (st == STATUS_NOMEM) tool_die("%s: no memory for it", path);
     if (st != STATUS_OK) tool_die("%s: bad %s data: %s", path, names[found], fault);
-    release(&bytes);
+    mem_free(bytes.at);
     if (format) *format = found;
     return filter;
 }

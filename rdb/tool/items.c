@@ -33,6 +33,21 @@ static void close_input(int fd) {
     if (fd > STDIN_FILENO) close(fd);
 }
 
+/* Where a regular file is read from, and its size; false if it is not one. */
+static bool is_regular(int fd, off_t *from, uint64_t *bytes) {
+    struct stat stat;
+    if (fstat(fd, &stat) != 0 || !S_ISREG(stat.st_mode)) return false;
+    *from = lseek(fd, 0, SEEK_CUR);
+    if (*from < 0) return false;
+    *bytes = stat.st_size > *from ? (uint64_t)(stat.st_size - *from) : 0;
+    return true;
+}
+
+/* A part of the items would look like all of them. */
+static _Noreturn void die_of_shortness(const char *path) {
+    tool_die("%s: became shorter while it was read", path);
+}
+
 /* ---- The buffer --------------------------------------------------------------------------- */
 
 void items_open(struct items *items, char **paths, int npaths, bool nul, bool hex) {
@@ -82,6 +97,8 @@ static void fill(struct items *items) {
     items->end += (size_t)n;
     items->bytes_read += (uint64_t)n;
     items->is_over = n == 0;
+    if (n == 0 && items->expected > 0) die_of_shortness(items->name);
+    items->expected -= items->expected < (uint64_t)n ? items->expected : (uint64_t)n;
 }
 
 static bool open_next(struct items *items) {
@@ -90,6 +107,9 @@ static bool open_next(struct items *items) {
     if (items->npaths == 0) return false;
     items->name = *items->paths;
     items->fd = open_input(items->name);
+    off_t from;
+    items->expected = 0;
+    is_regular(items->fd, &from, &items->expected);
     items->paths++;
     items->npaths--;
     items->line = 0;
@@ -220,16 +240,6 @@ bool items_are_drained(const struct items *items) {
 
 /* ---- Counting ----------------------------------------------------------------------------- */
 
-/* Where a regular file is read from, and its size; false if it is not one. */
-static bool is_regular(int fd, off_t *from, uint64_t *bytes) {
-    struct stat stat;
-    if (fstat(fd, &stat) != 0 || !S_ISREG(stat.st_mode)) return false;
-    *from = lseek(fd, 0, SEEK_CUR);
-    if (*from < 0) return false;
-    *bytes = stat.st_size > *from ? (uint64_t)(stat.st_size - *from) : 0;
-    return true;
-}
-
 bool items_are_files(char **paths, int npaths, uint64_t *bytes) {
     if (npaths == 0) return items_are_files(standard_input, 1, bytes);
     *bytes = 0;
@@ -273,7 +283,7 @@ static size_t read_part(const struct counting *counting, off_t at, uint8_t *buff
     size_t want = left < (off_t)BUFFER_BYTES ? (size_t)left : BUFFER_BYTES;
     for (ssize_t n; had < want; had += (size_t)n) {
         n = pread(counting->fd, buffer + had, want - had, at + (off_t)had);
-        if (n == 0) break; // it became shorter
+        if (n == 0) die_of_shortness(counting->path);
         if (n < 0) tool_die("%s: %s", counting->path, strerror(errno));
     }
     return had;

@@ -34,6 +34,7 @@ struct items {
     size_t size, start, end;
     uint64_t line;       // of the open input, for complaints
     uint64_t bytes_read; // over all inputs
+    uint64_t expected;   // of the open input, if it is a file: bytes that must still come
 };
 
 /* Reads from the files named, in order; "-", or none at all, is standard input. */

@@ -24,15 +24,40 @@ static const struct command commands[] = {
 };
 #define NCOMMANDS (sizeof(commands) / sizeof(commands[0]))
 
+/* The bytes of the printable UTF-8 character at the front; 0 if it is none. Control characters are
+ * none, and neither are U+0080 to U+009F, which some terminals obey, in any spelling of them. */
+static size_t printable_length(const unsigned char *at) {
+    static const uint32_t least[] = {0, 0, 0xa0, 0x800, 0x10000};
+    if (at[0] < 0x80) return at[0] >= 0x20 && at[0] != 0x7f;
+    if (at[0] < 0xc2 || at[0] > 0xf4) return 0;
+    size_t len = at[0] >= 0xf0 ? 4 : at[0] >= 0xe0 ? 3 : 2;
+    uint32_t character = at[0] & (0x7fu >> len);
+    for (size_t i = 1; i < len; i++) {
+        if ((at[i] & 0xc0) != 0x80) return 0; // the end of the text too
+        character = character << 6 | (at[i] & 0x3f);
+    }
+    return character >= least[len] ? len : 0;
+}
+
+/* What servers and file names say must not move a cursor or rename a window: what is not printable
+ * becomes '?'. */
+static void make_printable(char *text) {
+    for (size_t len; *text; text += len) {
+        len = printable_length((const unsigned char *)text);
+        if (len == 0) *text = '?', len = 1;
+    }
+}
+
 void tool_die(const char *format, ...) {
     static atomic_flag is_dying = ATOMIC_FLAG_INIT;
     while (atomic_flag_test_and_set(&is_dying)) pause(); // one line, of one thread
+    char text[8192];
     va_list args;
     va_start(args, format);
-    fputs("bloomport: ", stderr);
-    vfprintf(stderr, format, args);
-    fputc('\n', stderr);
+    vsnprintf(text, sizeof(text), format, args);
     va_end(args);
+    make_printable(text);
+    fprintf(stderr, "bloomport: %s\n", text);
     output_abandon();
     fflush(stdout);
     _exit(TOOL_TROUBLE); // whatever is still allocated is no leak

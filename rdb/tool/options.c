@@ -8,7 +8,6 @@
 
 #include "rdb/tool/tool.h"
 
-#include <errno.h>
 #include <getopt.h>
 #include <math.h>
 #include <stdio.h>
@@ -53,39 +52,66 @@ static const struct {
 
 /* ---- Values ------------------------------------------------------------------------------- */
 
+/* The decimal number at the front of a text; *end: what follows, or the text if there is none.
+ * strtod alone would take spaces, signs, "inf", "nan" and hexadecimal too. */
+static double take_number(const char *text, const char **end) {
+    bool is_decimal = (*text >= '0' && *text <= '9') || *text == '.';
+    bool is_hex = text[0] == '0' && (text[1] | 0x20) == 'x';
+    *end = text;
+    if (!is_decimal || is_hex) return 0;
+    char *stop;
+    double value = strtod(text, &stop);
+    *end = stop;
+    return value;
+}
+
 static double parse_real(const char *name, const char *text) {
-    char *end;
-    double value = strtod(text, &end);
+    const char *end;
+    double value = take_number(text, &end);
     if (end == text || *end != '\0' || !isfinite(value)) {
         tool_die("--%s: '%s' is not a number", name, text);
     }
     return value;
 }
 
-/* A whole number over 0, digits or as 1e9, and for sizes a unit behind it. */
-static uint64_t parse_whole(const char *name, const char *text, bool has_unit) {
-    static const char units[] = "KMGT";
-    char *end;
-    errno = 0;
-    unsigned long long whole = strtoull(text, &end, 10);
-    double value = (double)whole;
-    if (*end != '\0') {
-        value = strtod(text, &end);
-        const char *unit = has_unit && *end ? strchr(units, *end & ~0x20) : NULL;
-        if (unit) value = ldexp(value, 10 * (int)(unit - units + 1)), end++;
-        whole = value >= 1 && value < 0x1p63 ? (unsigned long long)value : 0;
-        if (!has_unit && (double)whole != value) whole = 0;
+/* What a letter after a size multiplies it by; 0 if it is no unit. */
+static double unit_of(char letter) {
+    switch (letter) {
+    case 'K':
+    case 'k': return 0x1p10;
+    case 'M':
+    case 'm': return 0x1p20;
+    case 'G':
+    case 'g': return 0x1p30;
+    case 'T':
+    case 't': return 0x1p40;
+    default: return 0;
     }
-    if (*text < '0' || *text > '9' || *end != '\0' || errno != 0 || whole < 1 ||
-        whole > INT64_MAX) {
+}
+
+/* A whole number from 1 on, written in digits or as 1e9; for sizes also with a unit, as 1.5G. */
+static uint64_t parse_whole(const char *name, const char *text, bool may_have_unit) {
+    bool is_digits = text[strspn(text, "0123456789")] == '\0';
+    const char *end;
+    double value = take_number(text, &end);
+    double unit = may_have_unit ? unit_of(*end) : 0;
+    if (unit != 0) value *= unit, end++;
+    uint64_t whole = 0;
+    if (is_digits) {
+        whole = strtoull(text, NULL, 10); // exact where a double is not; at most ULLONG_MAX
+    } else if (end != text && *end == '\0' && value >= 1 && value < 0x1p63) {
+        whole = (uint64_t)value;
+    }
+    bool is_whole = is_digits || unit != 0 || (double)whole == value;
+    if (whole < 1 || whole > INT64_MAX || !is_whole) {
         tool_die("--%s: '%s' is not a number from 1 to 2^63-1", name, text);
     }
     return whole;
 }
 
 static int parse_small(const char *name, const char *text, int least, int most) {
-    char *end;
-    long value = strtol(text, &end, 10);
+    const char *end = text + strspn(text, "0123456789");
+    long value = strtol(text, NULL, 10); // more than a long holds is LONG_MAX
     if (end == text || *end != '\0' || value < least || value > most) {
         tool_die("--%s: '%s' is not a number from %d to %d", name, text, least, most);
     }

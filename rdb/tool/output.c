@@ -1,31 +1,40 @@
 /* A file that appears whole or not at all. See output.h. */
 
-#define _GNU_SOURCE // mkstemp, fchmod, sigaction
+#define _GNU_SOURCE // mkostemp, fchmod, sigaction
 #include "rdb/tool/output.h"
 
-#include "module/core/mem.h"
 #include "rdb/tool/tool.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#define LINKS_MAX 40 // that follow one another; the kernel's own limit
+
+/* Names are arrays and not pointers: a signal handler reads them at any time. */
 static struct {
     int fd;
-    const char *name; // as the user gave it
-    char *temporary;  // where the bytes are until all are there; NULL: written in place
-} output = {-1, NULL, NULL};
+    const char *name;         // as the user gave it
+    char target[PATH_MAX];    // the file that it means, links followed
+    char temporary[PATH_MAX]; // where the bytes are until all are there
+    volatile sig_atomic_t has_temporary;
+} output = {.fd = -1};
 
-/* A pipe or a device cannot be renamed over: it is written as it stands. */
-static bool is_special(const char *path) {
-    struct stat stat_of;
-    return stat(path, &stat_of) == 0 && !S_ISREG(stat_of.st_mode);
+static _Noreturn void die_of(int error) {
+    tool_die("%s: %s", output.name, strerror(error));
 }
+
+/* ---- Signals ------------------------------------------------------------------------------ */
+
+static const int numbers[] = {SIGHUP, SIGINT, SIGTERM, SIGXCPU, SIGXFSZ};
+#define NNUMBERS (sizeof(numbers) / sizeof(numbers[0]))
 
 /* Ctrl-C and the like: the file goes, and the program ends as it would have without us. */
 static void end_by_signal(int number) {
@@ -35,39 +44,125 @@ static void end_by_signal(int number) {
 }
 
 static void watch_signals(void) {
-    static const int numbers[] = {SIGHUP, SIGINT, SIGTERM, SIGXCPU, SIGXFSZ};
-    for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
+    for (size_t i = 0; i < NNUMBERS; i++) {
         struct sigaction old;
         bool is_ignored = sigaction(numbers[i], NULL, &old) == 0 && old.sa_handler == SIG_IGN;
         if (!is_ignored) signal(numbers[i], end_by_signal); // nohup stays nohup
     }
 }
 
-static void open_temporary(const char *path) {
-    static const char suffix[] = ".XXXXXX";
-    size_t len = strlen(path);
-    char *name = tool_alloc(len + sizeof(suffix));
-    memcpy(name, path, len);
-    memcpy(name + len, suffix, sizeof(suffix));
-    output.fd = mkstemp(name);
-    if (output.fd < 0) tool_die("%s: %s", path, strerror(errno));
-    output.temporary = name;
-    watch_signals();
-    mode_t mask = umask(0); // mkstemp is stricter than the user asked for
+/* Signals wait while a name and has_temporary do not agree. */
+static void hold_signals(sigset_t *before) {
+    sigset_t held;
+    sigemptyset(&held);
+    for (size_t i = 0; i < NNUMBERS; i++) sigaddset(&held, numbers[i]);
+    sigprocmask(SIG_BLOCK, &held, before);
+}
+
+static void release_signals(const sigset_t *before) {
+    sigprocmask(SIG_SETMASK, before, NULL);
+}
+
+/* ---- The file that a name means ------------------------------------------------------------ */
+
+/* The length of all before the last part of a name, the slash included. */
+static int directory_length(const char *path) {
+    const char *slash = strrchr(path, '/');
+    return slash ? (int)(slash - path) + 1 : 0;
+}
+
+/* output.target: the file at the end of all links, existing or not. */
+static void follow_links(const char *path) {
+    char link[PATH_MAX], next[PATH_MAX];
+    int len = snprintf(output.target, sizeof(output.target), "%s", path);
+    for (int links = 0; len < PATH_MAX; links++) {
+        ssize_t n = readlink(output.target, link, sizeof(link) - 1);
+        if (n < 0) return; // it is not a link; whatever else is wrong shows when it is opened
+        if (links == LINKS_MAX) die_of(ELOOP);
+        link[n] = '\0';
+        int kept = link[0] == '/' ? 0 : directory_length(output.target);
+        len = snprintf(next, sizeof(next), "%.*s%s", kept, output.target, link);
+        memcpy(output.target, next, sizeof(next));
+    }
+    die_of(ENAMETOOLONG);
+}
+
+static bool is_same(const struct stat *a, const struct stat *b) {
+    return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
+}
+
+static bool is_standard_output(const struct stat *file) {
+    struct stat ours;
+    return fstat(STDOUT_FILENO, &ours) == 0 && is_same(file, &ours);
+}
+
+/* A pipe or a device cannot be renamed over; nor can a file that has no name, which links below
+ * /proc can lead to. */
+static bool is_replaceable(const struct stat *file) {
+    struct stat named;
+    return S_ISREG(file->st_mode) && stat(output.target, &named) == 0 && is_same(file, &named);
+}
+
+/* ---- Opening ------------------------------------------------------------------------------ */
+
+/* The mode, owner and group of the file that is replaced. If its group cannot be kept, another one
+ * gets no more rights than everybody has. */
+static void keep_access(const struct stat *old) {
+    mode_t mode = old->st_mode & 07777;
+    if (fchown(output.fd, old->st_uid, old->st_gid) != 0) {
+        mode &= 0777;
+        bool has_group = fchown(output.fd, (uid_t)-1, old->st_gid) == 0;
+        if (!has_group) mode = (mode & ~(mode_t)070) | (mode & 07) << 3;
+    }
+    if (fchmod(output.fd, mode) != 0) die_of(errno);
+}
+
+static void give_default_access(void) {
+    mode_t mask = umask(0); // mkostemp is stricter than the user asked for
     umask(mask);
-    if (fchmod(output.fd, 0666 & ~mask) != 0) tool_die("%s: %s", path, strerror(errno));
+    if (fchmod(output.fd, 0666 & ~mask) != 0) die_of(errno);
+}
+
+/* old: the file that will be replaced, or NULL. */
+static void open_temporary(const struct stat *old) {
+    int len = snprintf(output.temporary, sizeof(output.temporary), "%s.XXXXXX", output.target);
+    if (len >= PATH_MAX) die_of(ENAMETOOLONG);
+    watch_signals();
+    sigset_t before;
+    hold_signals(&before);
+    output.fd = mkostemp(output.temporary, O_CLOEXEC);
+    int error = errno;
+    output.has_temporary = output.fd >= 0;
+    release_signals(&before);
+    if (output.fd < 0) die_of(error);
+    if (old) {
+        keep_access(old);
+    } else {
+        give_default_access();
+    }
+}
+
+static void open_named(const char *path) {
+    struct stat old;
+    bool exists = stat(path, &old) == 0;
+    follow_links(path);
+    if (exists && is_standard_output(&old)) { // "/dev/stdout", whatever that is
+        output.fd = STDOUT_FILENO;
+    } else if (!exists || is_replaceable(&old)) {
+        open_temporary(exists ? &old : NULL);
+    } else {
+        output.fd = open(path, O_WRONLY | O_TRUNC | O_CLOEXEC);
+        if (output.fd < 0) die_of(errno);
+    }
 }
 
 void output_open(const char *path) {
     output.name = path ? path : "standard output";
-    if (!path) {
+    if (path) {
+        open_named(path);
+    } else {
         if (isatty(STDOUT_FILENO)) tool_die("a filter is not for a terminal: use -o file");
         output.fd = STDOUT_FILENO;
-    } else if (is_special(path)) {
-        output.fd = open(path, O_WRONLY | O_CLOEXEC);
-        if (output.fd < 0) tool_die("%s: %s", path, strerror(errno));
-    } else {
-        open_temporary(path);
     }
 }
 
@@ -76,25 +171,49 @@ void output_write(const void *bytes, size_t len) {
     while (len > 0) {
         ssize_t n = write(output.fd, at, len);
         if (n < 0 && errno == EINTR) continue;
-        if (n < 0) tool_die("%s: %s", output.name, strerror(errno));
+        if (n < 0) die_of(errno);
         at += n;
         len -= (size_t)n;
     }
 }
 
-void output_commit(void) {
-    // Some file systems tell only now that the disk is full.
-    if (close(output.fd) != 0) tool_die("%s: %s", output.name, strerror(errno));
-    output.fd = -1;
-    if (!output.temporary) return;
-    if (rename(output.temporary, output.name) != 0) {
-        tool_die("%s: %s", output.name, strerror(errno));
+/* ---- The end ------------------------------------------------------------------------------ */
+
+static void rename_temporary(void) {
+    sigset_t before;
+    hold_signals(&before);
+    int error = rename(output.temporary, output.target) == 0 ? 0 : errno;
+    if (!error) output.has_temporary = false;
+    release_signals(&before);
+    if (error) die_of(error);
+}
+
+/* The new name is on disk only when its directory is. A directory that may be written but not read
+ * cannot be opened for that, and some file systems have no such call (EINVAL): neither is an
+ * error. */
+static void sync_directory(void) {
+    char name[PATH_MAX] = ".";
+    int len = directory_length(output.target);
+    if (len > 0) snprintf(name, sizeof(name), "%.*s", len, output.target);
+    int fd = open(name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0 && errno == EACCES) return;
+    if (fd < 0 || (fsync(fd) != 0 && errno != EINVAL)) {
+        tool_die("%s: written, but may not outlive a power cut: %s", output.name, strerror(errno));
     }
-    mem_free(output.temporary);
-    output.temporary = NULL;
+    close(fd);
+}
+
+void output_commit(void) {
+    if (output.has_temporary && fsync(output.fd) != 0) die_of(errno);
+    // Some file systems tell only now that the disk is full.
+    if (close(output.fd) != 0) die_of(errno);
+    output.fd = -1;
+    if (!output.has_temporary) return;
+    rename_temporary();
+    sync_directory();
 }
 
 void output_abandon(void) {
-    if (output.temporary) unlink(output.temporary);
-    output.temporary = NULL;
+    if (output.has_temporary) unlink(output.temporary);
+    output.has_temporary = false;
 }

@@ -9,8 +9,8 @@
  *   measure.c   what the bits say
  *   file.c      a filter <-> a file          output.c  files that appear whole or not at all
  *   info.c      a filter -> its numbers      size.c    the calculator
- *   convert.c   convert and merge            travel.c  push and pull
- *   server.c    the connection to a server; the only file that includes hiredis
+ *   convert.c   convert and merge            server.c  the connection to a server
+ *   push.c      a file -> a server           pull.c    a server -> a file
  *   progress.c  the bar on a terminal
  *
  * A command-line program has one way out of trouble: tool_die says what is wrong in one line and
@@ -27,7 +27,9 @@
 /* Exit statuses, those of grep. */
 enum { TOOL_FOUND = 0, TOOL_OK = 0, TOOL_NONE = 1, TOOL_TROUBLE = 2 };
 
-/* "bloomport: ..." on standard error, a half-written output file removed, status 2. */
+/* "bloomport: ..." on standard error, one printable line whatever the arguments hold; a
+ * half-written output file removed; status 2. Nothing else prints what a server or a file name
+ * says. */
 _Noreturn void tool_die(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* Memory, or no return. */

@@ -8,6 +8,7 @@ import json
 import math
 import os
 import random
+import re
 import struct
 import subprocess
 import sys
@@ -364,6 +365,41 @@ def test_help_of(command):
 ])
 def test_bad_command_lines_are_refused(words):
     run(*words, status=2)
+
+
+@pytest.mark.parametrize("command, option, values", [
+    ("size --items 5", "--memory", ["1 ", " 1", "1KB", "1KiB", "1K ", "1 K", "1P", "1.5", "0x10", "+1", "1e", "K", "",
+                                    "1e400", "0", "nan", "1\n"]),
+    ("size --memory 1K", "--items", ["5 ", " 5", "5K", "0x10", "0x1p3", "+5", "5.5", "1e", "inf", ""]),
+    ("size --items 5", "--bits", ["8 ", "8K", "0x8", "1e19", "9223372036854775808"]),
+    ("size --items 5", "--error", ["0.01 ", " 0.01", "0x1p-4", "+0.01", "1e-400x", "infinity", "", "."]),
+    ("size --items 5", "--bits-per-key", ["10 ", " 10", "0xa", "+10", "10K", ""]),
+    ("build", "--capacity", ["10 ", "0x10", "10K", "1.5"]),
+    ("pull --key k -s none", "--port", ["7 ", " 7", "+7", "7.0", "7e0", "99999999999999999999", "", "-1"]),
+    ("pull --key k -s none", "--db", ["3 ", " 3", "+3", "0x3", "1e1", ""]),
+])
+def test_a_number_is_digits_to_its_last_character(command, option, values):
+    for value in values:
+        assert run(*command.split(), option, value, status=2).startswith("bloomport: %s: " % option), value
+
+
+def test_sizes_and_numbers_as_people_write_them():
+    def bits(*words):
+        return int(re.search(rb"^bits +(\d+)$", run("size", *words), re.M).group(1))
+
+    for text, expected in ("1", 1), ("100", 100), ("1k", 1024), ("1.5K", 1536), ("2M", 2**21), ("1g", 2**30), ("1T", 2**40):
+        assert bits("--items", 5, "--memory", text) == 8 * expected
+    for text in "1000", "1e3", "1E3", "1e+3", "1000.0":
+        assert bits("--items", 5, "--bits", text) == 1000
+    assert bits("--items", 100, "--error", ".01") == bits("--items", 100, "--error", "1e-2")
+
+
+def test_names_are_printed_without_what_a_terminal_obeys():
+    name = b"\x1b[31m\n\r\x9b\x7f caf\xc3\xa9"
+    done = subprocess.run([TOOL, "info", name], stderr=subprocess.PIPE, check=False)
+    assert done.returncode == 2
+    assert done.stderr.decode().startswith("bloomport: ?[31m???? café: ")
+    assert done.stderr.count(b"\n") == 1
 
 
 def test_without_a_word_it_says_what_there_is():

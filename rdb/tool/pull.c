@@ -1,0 +1,85 @@
+/* bloomport pull: a filter from a server to a file, in the pieces of BF.SCANDUMP (FORMAT.md,
+ * section 4), so that its size does not matter. */
+
+#include "module/core/mem.h"
+#include "rdb/codec.h"
+#include "rdb/tool/options.h"
+#include "rdb/tool/progress.h"
+#include "rdb/tool/server.h"
+#include "rdb/tool/tool.h"
+
+#include <string.h>
+
+static struct filter *receive_header(struct server *server, const char *key) {
+    uint64_t next;
+    const uint8_t *bytes;
+    size_t len;
+    const char *error = server_scan(server, key, 0, &next, &bytes, &len);
+    if (error) tool_die("server: %s", error);
+    struct filter *filter;
+    enum status st = codec_decode_header(bytes, len, FILTER_NO_LIMIT, &filter);
+    if (st == STATUS_NOMEM) tool_die("no memory for a filter of this size");
+    if (st != STATUS_OK || next != 1 || filter->is_loading) {
+        tool_die("'%s' on the server is not a dump of bloomport or RedisBloom", key);
+    }
+    filter->is_loading = !filter->is_adopted;
+    if (filter->is_loading) filter->loaded = 0;
+    return filter;
+}
+
+static const char CHANGED[] =
+    "the filter changed while it was pulled: try again, or pull a copy (COPY)";
+
+/* Of our own filters the last piece is taken only if all bits are those of the header. */
+static void take_piece(struct filter *filter, uint64_t at, uint64_t next, const uint8_t *bytes,
+                       size_t len) {
+    if (len == 0 || next != at + 1 + len) tool_die("the filter became shorter");
+    enum codec_piece result = codec_put_piece(filter, next - 1, bytes, len);
+    bool is_known = filter->is_adopted && result == CODEC_PIECE_KNOWN; // zeroes, as they were
+    if (result != CODEC_PIECE_STORED && !is_known) tool_die(CHANGED);
+}
+
+/* RedisBloom's header has counts of items, but none of bits: it must still be the same. */
+static void check_header(struct server *server, const char *key, const struct filter *filter) {
+    size_t expected = codec_header_size(filter), len;
+    uint8_t *header = tool_alloc(expected);
+    codec_encode_header(filter, header);
+    uint64_t next;
+    const uint8_t *bytes;
+    const char *error = server_scan(server, key, 0, &next, &bytes, &len);
+    if (error) tool_die("server: %s", error);
+    if (len != expected || memcmp(bytes, header, len) != 0) tool_die(CHANGED);
+    mem_free(header);
+}
+
+static struct filter *receive_filter(struct server *server, const char *key) {
+    struct filter *filter = receive_header(server, key);
+    struct progress progress;
+    uint64_t total = filter_array_bytes(filter);
+    progress_begin(&progress, "pulling", total);
+    for (uint64_t at = 0; at < total;) {
+        uint64_t next;
+        const uint8_t *bytes;
+        size_t len;
+        const char *error = server_scan(server, key, at + 1, &next, &bytes, &len);
+        if (error) tool_die("server: %s", error);
+        take_piece(filter, at, next, bytes, len);
+        at += len;
+        progress_show(&progress, at);
+    }
+    progress_end(&progress);
+    if (filter->is_adopted) check_header(server, key, filter);
+    return filter;
+}
+
+int pull_run(const struct options *options) {
+    options_need_operands(options, 0, 0, "");
+    if (!options->key) tool_die("--key is missing");
+    struct server *server = server_open(options);
+    struct filter *filter = receive_filter(server, options->key);
+    server_close(server);
+    bool is_chosen = options->format != FILE_UNKNOWN;
+    file_save(filter, is_chosen ? options->format : file_default_format(filter), options->output);
+    filter_free(filter);
+    return TOOL_OK;
+}
