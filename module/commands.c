@@ -98,8 +98,9 @@ static void probe_newest(const struct filter *filter, const RedisModuleString *i
 /* The items of a command on their way into a filter. */
 struct adding {
     struct key key;
-    struct filter_params params; // of the filter, if it is new
-    bool is_explicit;            // the command itself named them
+    const RedisModuleString *sent; // the first word of BF.ADD or BF.MADD, or NULL
+    struct filter_params params;   // of the filter, if it is new
+    bool is_explicit;              // the command itself named them
     bool nocreate;
     RedisModuleString **items;
     size_t nitems;
@@ -109,7 +110,9 @@ struct adding {
     RedisModuleString **added; // these, or NULL as long as they are all
 };
 
-static void adding_init(struct adding *a, RedisModuleString **items, int nitems) {
+static void adding_init(struct adding *a, RedisModuleString **items, int nitems,
+                        const RedisModuleString *sent) {
+    a->sent = sent;
     a->params = config_default_params();
     a->is_explicit = a->nocreate = false;
     a->items = items;
@@ -174,7 +177,8 @@ static void finish(RedisModuleCtx *ctx, RedisModuleString *name, struct adding *
         if (a->key.put) {
             replicate_creation(ctx, name, &a->params, added, a->nadded);
         } else {
-            replicate_added(ctx, name, added, a->nadded);
+            const RedisModuleString *sent = a->nfailed == 0 ? a->sent : NULL;
+            replicate_added(ctx, name, added, a->nadded, sent, a->nitems);
         }
         key_close_changed(&a->key, "bf.add");
     }
@@ -187,7 +191,7 @@ int cmd_add(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
     struct probe probe;
     probe_hint(argv[2], &probe);
     struct adding a;
-    adding_init(&a, argv + 2, 1);
+    adding_init(&a, argv + 2, 1, argv[0]);
     if (!open_or_create(ctx, argv[1], &a)) {
         key_close(&a.key);
         return REDISMODULE_OK;
@@ -257,7 +261,7 @@ static int add_items(RedisModuleCtx *ctx, RedisModuleString *name, struct adding
 int cmd_madd(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
     if (argc < 3) return RedisModule_WrongArity(ctx);
     struct adding a;
-    adding_init(&a, argv + 2, argc - 2);
+    adding_init(&a, argv + 2, argc - 2, argv[0]);
     return add_items(ctx, argv[1], &a);
 }
 
@@ -269,7 +273,7 @@ int cmd_insert(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
     const char *error = args_parse_insert(ctx, argv, argc, &args);
     if (error) return args_reply_error(ctx, error);
     struct adding a;
-    adding_init(&a, argv + args.first_item, argc - args.first_item);
+    adding_init(&a, argv + args.first_item, argc - args.first_item, NULL);
     a.params = args.params;
     a.nocreate = args.nocreate;
     a.is_explicit = args.is_explicit;

@@ -78,13 +78,28 @@ void replicate_creation(RedisModuleCtx *ctx, RedisModuleString *name,
 
 /* ---- Items ---------------------------------------------------------------------------------- */
 
-void replicate_added(RedisModuleCtx *ctx, RedisModuleString *name, RedisModuleString **items,
-                     size_t n) {
-    RedisModule_Replicate(ctx, "BF.MADD", "sv", name, items, n);
+/* Whether a client's BF.ADD or BF.MADD is what we would write: the same name, letter for letter (it
+ * may have been renamed here and not on the replica), and no options, which these do not have.
+ *
+ * Handing it on as it came saves 250 ns a command and 15 ns an item, which RedisModule_Replicate
+ * takes: a third of BF.ADD, a seventh of BF.MADD in a BLOCKED filter (`make bench ROWS=contract`).
+ * So a few items that changed nothing may be among them. They change nothing on the replica either:
+ * it holds the same filter. */
+static bool is_canonical(const RedisModuleString *word, size_t nsent, size_t n) {
+    size_t len;
+    const char *name = RedisModule_StringPtrLen(word, &len);
+    bool is_add = len == 6 && memcmp(name, "BF.ADD", 6) == 0;
+    bool is_madd = len == 7 && memcmp(name, "BF.MADD", 7) == 0;
+    return (is_add || is_madd) && nsent - n <= nsent / 16;
 }
 
-void replicate_add(RedisModuleCtx *ctx, RedisModuleString **argv) {
-    RedisModule_Replicate(ctx, "BF.ADD", "ss", argv[1], argv[2]);
+void replicate_added(RedisModuleCtx *ctx, RedisModuleString *name, RedisModuleString **items,
+                     size_t n, const RedisModuleString *sent, size_t nsent) {
+    if (sent && is_canonical(sent, nsent, n)) {
+        RedisModule_ReplicateVerbatim(ctx);
+    } else {
+        RedisModule_Replicate(ctx, "BF.MADD", "sv", name, items, n);
+    }
 }
 
 /* ---- Whole filters -------------------------------------------------------------------------- */

@@ -6,7 +6,8 @@
  * changed.
  *
  *   a new filter             BF.RESERVE or, with its first items, BF.INSERT: every parameter
- *   items were added         BF.ADD or BF.MADD of those that changed the filter
+ *   items were added         BF.MADD of those that changed the filter; BF.ADD and BF.MADD may go on
+ *                            as they came if they are so already, to the byte (replicate.c)
  *   a chunk was loaded       BF.LOADCHUNK of it
  *   a filter was imported    BF.LOADCHUNK of its header and pieces; REPLACE drops what was there
  *   filters were combined,   BF.MERGE, BF.INTERSTORE, BF.CLEAR and the keys: what these do follows
@@ -29,12 +30,10 @@ void replicate_reserve(RedisModuleCtx *ctx, RedisModuleString *name,
 void replicate_creation(RedisModuleCtx *ctx, RedisModuleString *name,
                         const struct filter_params *params, RedisModuleString **items, size_t n);
 
-/* The n > 0 items that changed a filter. */
+/* The n > 0 items that changed a filter. `sent`, if not NULL, is the first word of a BF.ADD or
+ * BF.MADD that was sent with `nsent` items, none of which failed. */
 void replicate_added(RedisModuleCtx *ctx, RedisModuleString *name, RedisModuleString **items,
-                     size_t n);
-
-/* The one item of BF.ADD, the client's own words being argv. */
-void replicate_add(RedisModuleCtx *ctx, RedisModuleString **argv);
+                     size_t n, const RedisModuleString *sent, size_t nsent);
 
 /* A piece of a filter, or its header, as BF.LOADCHUNK took it. */
 void replicate_chunk(RedisModuleCtx *ctx, RedisModuleString *name, long long iterator,
