@@ -81,10 +81,12 @@ class Fleet:
         self.connection.close()
         self.asking.close()
         for server in self.servers:
+            if self.problems:  # perhaps it cannot stop
+                server.kill9()
             try:
                 server.close()
             except ServerDied as problem:
-                self.problem("close", "ended badly", str(problem))
+                self.problem(self.name_of(server), "ended badly", str(problem))
 
     # ---- The program
 
@@ -95,7 +97,7 @@ class Fleet:
             if self.count % ASK_EVERY == 0:
                 self.ask_one_filter()
         except OSError as problem:
-            self.problem("master", "died", "%s\n%s\n%s" % (problem, show(step), self.master.log_tail(30)))
+            self.problem("master", "died", "%s; %s; %s" % (problem, show(step), complaints(self.master)))
             raise Stop from problem
 
     def select(self, db):
@@ -109,8 +111,16 @@ class Fleet:
         for words in step.commands:
             before, reply, after = self.connection.pipeline([INFO, words, INFO])
             self.model.learn(step.db, words, reply)
-            if reply.is_error and changes(lambda *_: before) != changes(lambda *_: after):
-                self.problem("master", "an error changed something", "%s: %s" % (show_words(words), reply.value))
+            if reply.is_error:
+                self.check_error(words, reply, changes(lambda *_: before) == changes(lambda *_: after))
+
+    def check_error(self, words, reply, is_unchanged):
+        text = "%s: %s" % (show_words(words), reply.value)
+        if words[0] == b"DEBUG":
+            self.problem("master", "does not load what it saved", text + "; " + complaints(self.master))
+            raise Stop
+        if not is_unchanged:
+            self.problem("master", "an error changed something", text)
 
     def do_multi(self, step):
         self.select(step.db)
@@ -129,6 +139,9 @@ class Fleet:
             self.model.learn(step.db, words, reply)
 
     def do_replica(self, step):
+        if not self.replica.answers():
+            self.problem("replica", "died", complaints(self.replica))
+            raise Stop
         for words in step.commands:
             if words[1:] == [b"master"]:
                 words = ["REPLICAOF", "127.0.0.1", self.master.port]
@@ -156,7 +169,7 @@ class Fleet:
 
     def finish(self, only=None):
         """Compares all that there is; `only`: one place alone."""
-        self.wait_for_rewrite(self.master)
+        self.wait_for_children(self.master)
         truth = survey(self.master)
         self.check_model(truth)
         places = [self.check_replica, self.check_rdb, self.check_aof, self.check_rewritten, self.check_replicas_files]
@@ -190,11 +203,12 @@ class Fleet:
     def check_replica(self, truth):
         try:
             until_in_sync(self.replica, self.master)
-        except AssertionError as problem:
-            return self.problem("replica", "does not follow", "%s\n%s" % (problem, self.replica.log_tail(30)))
+        except (AssertionError, OSError) as problem:
+            return self.problem("replica", "does not follow", "%s\n%s" % (problem, complaints(self.replica)))
         return self.compare("replica", truth, self.replica)
 
     def check_rdb(self, truth):
+        self.wait_for_children(self.master)  # the replica's sync may be one
         assert self.master.call("SAVE") == OK
         self.revive("rdb", truth, self.master, "dump.rdb")
 
@@ -209,25 +223,27 @@ class Fleet:
 
     def check_replicas_files(self, truth):
         """The replica's own AOF, rewritten with a preamble, which is an RDB file."""
+        if not self.replica.answers():
+            return
         self.rewrite(self.replica, "yes")
         self.revive("replicas_files", truth, self.replica, "appendonlydir")
 
     def rewrite(self, server, preamble):
-        self.wait_for_rewrite(server)
+        self.wait_for_children(server)
         assert server.call("CONFIG", "SET", "aof-use-rdb-preamble", preamble) == OK
         server.call("BGREWRITEAOF").plain
-        self.wait_for_rewrite(server)
+        self.wait_for_children(server)
 
-    def wait_for_rewrite(self, server):
+    def wait_for_children(self, server):
         assert server.call("CONFIG", "SET", "rdb-key-save-delay", "0") == OK
 
         def is_done():
             seen = server_info(server.call, "persistence")
-            return (seen["aof_rewrite_in_progress"], seen["aof_rewrite_scheduled"]) == ("0", "0")
+            return not any(int(seen[name]) for name in ("aof_rewrite_in_progress", "aof_rewrite_scheduled", "rdb_bgsave_in_progress"))
 
-        until(is_done, "the AOF is rewritten")
+        until(is_done, "no child writes a file")
         if server_info(server.call, "persistence")["aof_last_bgrewrite_status"] != "ok":
-            self.problem("master" if server is self.master else "replica", "a rewrite failed", server.log_tail(30))
+            self.problem("master" if server is self.master else "replica", "a rewrite failed", complaints(server))
 
     def revive(self, where, truth, source, name):
         """A server with other settings starts from the files of `source`."""
@@ -237,8 +253,8 @@ class Fleet:
         (shutil.copytree if os.path.isdir(path) else shutil.copy)(path, os.path.join(server.directory, name))
         try:
             server.start()
-        except ServerDied as problem:
-            return self.problem(where, "does not start", str(problem))
+        except ServerDied:
+            return self.problem(where, "does not start", complaints(server))
         self.compare(where, truth, server)
         return server.stop()
 
@@ -276,6 +292,12 @@ class Fleet:
 
 INFO = ("INFO", "persistence")
 Entry = namedtuple("Entry", "type expires dump look")
+
+
+def complaints(server):
+    """The end of what a server's log says in earnest."""
+    lines = [line.split(" # ")[-1] for line in server.log.splitlines() if " # " in line]
+    return " | ".join(line[:200] for line in lines[-5:])
 
 
 def kind_of(entry):

@@ -28,7 +28,7 @@ Step = namedtuple("Step", "db way commands")
 WAYS = {"plain": 7, "multi": 1.5, "script": 1.5}
 
 # Names of options among them: a key is a key, wherever it stands.
-KEYS = [b"a", b"b", b"c", b"d", b"e", b"f", b"g", b"", b"ITEMS", b"LAYOUT", b"\x00\xff\r\n"]
+KEYS = [*(b"k%d" % i for i in range(10)), b"", b"ITEMS", b"LAYOUT", b"\x00\xff\r\n"]
 FORMATS = ["portable", "sstable", "leveldb", "parquet", "redisbloom"]
 REMEMBERED = 15  # dumps, exports and scans of each kind that can still be used
 FOREVER = 4_000_000_000_000  # ms: TTLs end far in the future or ended in the past, so that none ends meanwhile
@@ -134,7 +134,7 @@ class Program:
     def free_key(self):
         """A key that holds nothing, if there is one and mostly."""
         free = [key for key in KEYS if not self.model.get(self.db, key)]
-        return self.random.choice(free) if free and not self.chance(0.15) else self.key()
+        return self.random.choice(free) if free and not self.chance(0.1) else self.key()
 
     def item(self):
         """Mostly those that filters.look asks for, so that they come again and again."""
@@ -213,15 +213,15 @@ def rate(p):
 
 
 def bits(p):
-    return p.one("1", "1.5", "4", "8", "9.6", "10", "10.0", "1e1", "1.2e+1", "012.25", "16", "0xa", "256", "+8", "-0", "0")
+    return p.one("1", "1.5", "4", "8", "9.6", "10", "10.0", "1e1", "1.2e+1", "012.25", "16", "20", "256", "0xa", "+8", "-0", "0")
 
 
 def capacity(p):
-    return p.one("1", "1", "2", "3", "5", "10", "20", "50", "100", "1000", "5000", "1000000000000000000", "010", "1e2")
+    return p.one(*("1", "1", "2", "3", "5", "10", "20", "50", "100", "1000") * 2, "5000", "1000000000000000000", "010", "1e2")
 
 
 def expansion(p):
-    return p.one("0", "1", "1", "1", "2", "2", "3", "4", "10", "32768", "32769", "02")
+    return p.one(*("0", "1", "1", "1", "2", "2", "3", "4", "10", "32768") * 2, "32769", "02")
 
 
 # ---- Options ---------------------------------------------------------------------------------------
@@ -500,10 +500,10 @@ def foreign_crafted(p):
     return [*made, ["BF.ADD", key, p.item()], ["BF.MADD", key, *p.items()]]
 
 
-@generator(0.5)
+@generator(0.3)
 def own_crafted(p):
     """Our own type with as many layers as no command makes, each of them full."""
-    layers = [Layer(capacity=1, items=1, ones=1, error_rate=0.01, k=1, m=8)] * p.one(15, 16, 17, 30, 63, 64, 65, 100)
+    layers = [Layer(capacity=1, items=1, ones=1, error_rate=0.01, k=1, m=8)] * p.one(15, 16, 17, 30, 63, 64, 65)
     head = header(layers, expansion=p.one(0, 1, 2))
     pieces = tuple([(1, head)] + [(i + 2, b"\x01") for i in range(len(layers))])
     p.model.contents.met_scan(pieces, Held())
@@ -548,9 +548,10 @@ def persist(p):
     return [["PERSIST", p.filter()]]
 
 
-@generator(2)
+@generator(6)
 def delete(p):
-    return [[p.one("DEL", "UNLINK"), *(p.key() for _ in range(p.one(1, 1, 2)))]]
+    """Often, so that there are free keys for what is created."""
+    return [[p.one("DEL", "UNLINK"), *(p.key() for _ in range(p.one(1, 2, 3)))]]
 
 
 @generator(1)
@@ -573,11 +574,17 @@ def setting(p):
         ("error-rate", rate(p)),
         ("bits-per-key", bits(p)),
         ("bits-per-key", "0"),
-        ("bits-per-key", p.one("0.0", "-0", "-0.0", "0e5", "+0")),
+        ("bits-per-key", p.one("0.0", "0e5", "+0", "00")),
         ("initial-size", p.one("1", "2", "10", "100", "300", "1000", "010", "0x10")),
         ("expansion-factor", p.one("0", "1", "2", "3", "32768")),
     )
     return [["CONFIG", "SET", "bf." + name, value]]
+
+
+@generator(0.5, alone=True)
+def setting_zero(p):
+    """Not less than 0, nor more, nor equal to 0 bit by bit."""
+    return [["CONFIG", "SET", "bf.bits-per-key", p.one("-0", "-0.0", "-0e1", "-1e-400")]]
 
 
 @generator(0.7, alone=True)
@@ -586,18 +593,18 @@ def max_bytes(p):
     return [["CONFIG", "SET", "bf.max-bytes", p.one("400", "3000", "20000", "20000", "60000")]]
 
 
-@generator(0.6, alone=True)
+@generator(1.2, alone=True)
 def rewrite(p):
     """The program goes on while the child writes (rdb-key-save-delay makes it take a while)."""
     return [["CONFIG", "SET", "aof-use-rdb-preamble", p.one("yes", "no")], ["BGREWRITEAOF"]]
 
 
-@generator(0.4, alone=True)
+@generator(0.8, alone=True)
 def reload(p):
     return [["DEBUG", "RELOAD"]]
 
 
-@generator(0.15, alone=True)
+@generator(0.4, alone=True)
 def resync(p):
     """The replica leaves and comes back, and is sent everything anew while the program goes on."""
     return [["REPLICAOF", "NO", "ONE"], ["REPLICAOF", "master"]]
@@ -625,7 +632,7 @@ def mistake(p):
             ["BF.LOADCHUNK", key, "x", "nonsense"],
             ["BF.LOADCHUNK", key, 2**62, "nonsense"],
             ["BF.IMPORT", key, "FORMAT", p.one(*FORMATS), "REPLACE", "DATA", p.random.randbytes(20)],
-            ["BF.MERGE", key, "a", "nothing"],
+            ["BF.MERGE", "nothing", "nothing"],
             ["BF.CLEAR", "nothing"],
             ["RESTORE", key, "0", "nonsense", "REPLACE"],
         )
