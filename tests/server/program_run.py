@@ -176,6 +176,8 @@ class Fleet:
         for check in places:
             if only in (None, check.__name__[len("check_") :]):
                 check(truth)
+        if self.replica.answers():
+            self.wait_for_children(self.replica)  # it does not stop before its AOF is there
         for server in self.servers:
             self.check_log(server)
 
@@ -223,10 +225,9 @@ class Fleet:
 
     def check_replicas_files(self, truth):
         """The replica's own AOF, rewritten with a preamble, which is an RDB file."""
-        if not self.replica.answers():
-            return
-        self.rewrite(self.replica, "yes")
-        self.revive("replicas_files", truth, self.replica, "appendonlydir")
+        if self.replica.answers():
+            self.rewrite(self.replica, "yes")
+            self.revive("replicas_files", truth, self.replica, "appendonlydir")
 
     def rewrite(self, server, preamble):
         self.wait_for_children(server)

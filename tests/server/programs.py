@@ -604,7 +604,7 @@ def reload(p):
     return [["DEBUG", "RELOAD"]]
 
 
-@generator(0.4, alone=True)
+@generator(0.2, alone=True)
 def resync(p):
     """The replica leaves and comes back, and is sent everything anew while the program goes on."""
     return [["REPLICAOF", "NO", "ONE"], ["REPLICAOF", "master"]]
