@@ -30,6 +30,7 @@ WAYS = {"plain": 7, "multi": 1.5, "script": 1.5}
 # Names of options among them: a key is a key, wherever it stands.
 KEYS = [*(b"k%d" % i for i in range(10)), b"", b"ITEMS", b"LAYOUT", b"\x00\xff\r\n"]
 FORMATS = ["portable", "sstable", "leveldb", "parquet", "redisbloom"]
+MOST = 2**63 - 1  # items, and capacities, of all layers together
 REMEMBERED = 15  # dumps, exports and scans of each kind that can still be used
 FOREVER = 4_000_000_000_000  # ms: TTLs end far in the future or ended in the past, so that none ends meanwhile
 
@@ -450,24 +451,20 @@ def some_foreign(p):
         fixture = p.one(*FIXTURES.values())
         return fixture.data, fixture.items[:200]
     model = RedisBloom(p.one(0.1, 0.01), p.one(1, 3, 10), p.one(1, 2, 4), is_scaling=p.chance(0.8))
-    items = [item for item in p.items() if model.is_scaling or len(item)]
-    for item in items[: None if model.is_scaling else 1]:
+    items = p.items() if model.is_scaling else p.items()[:1]  # more might not fit
+    for item in items:
         model.add(item)
-    return model.data, items[: None if model.is_scaling else 1]
+    return model.data, items
 
 
-def crafted(p):
-    """Legal headers at their limits: counts near 2^63, many layers, full ones."""
-    most = 2**63 - 1
-    count = p.one(1, 1, 1, 2, 3, 17, 64, 65, 120)
-    growth = p.one(1, 1, 2, 2**32 - 1)
-    options = 5 if p.chance(0.8) else 13
-    per_layer = p.one(1, 1, most // count, most // count - 1, 0)
-    size = p.one(1, 1, max(per_layer, 1), most // count)
+def crafted(p, layers):
+    """A legal header of layers that are (items, capacity) each, 64 bits large, and their bits."""
     rate_, bits_per_item, hashes = p.one((0.01, 9.585058377367439, 7), (1e-9, 43.13276269815347, 30))
-    head = REDISBLOOM_FIXED.pack(per_layer * count, count, options, growth)
-    layer = REDISBLOOM_LAYER.pack(8, 64, per_layer, rate_, bits_per_item, hashes, size, 0)
-    return head + layer * count + p.one(bytes(8), p.random.randbytes(8)) * count, ()
+    options, growth = p.one(5, 5, 5, 13), p.one(1, 1, 2, 2**32 - 1)
+    head = REDISBLOOM_FIXED.pack(sum(items for items, _ in layers), len(layers), options, growth)
+    for items, size in layers:
+        head += REDISBLOOM_LAYER.pack(8, 64, items, rate_, bits_per_item, hashes, size, 0)
+    return head + p.one(bytes(8), p.random.randbytes(8)) * len(layers)
 
 
 def met_foreign(p, data, items):
@@ -491,21 +488,53 @@ def foreign_chunks(p):
     return chunks_into(p, p.free_key(), pieces)
 
 
-@generator(1)
-def foreign_crafted(p):
+def crafted_and_added_to(p, layers):
     """At a limit, and at once added to: the add may be refused, and what is then there must load."""
-    pieces, whole = met_foreign(p, *crafted(p))
+    pieces, whole = met_foreign(p, crafted(p, layers), ())
     key = p.free_key()
     made = [["BF.LOADCHUNK", key, *pieces[0]]] if p.chance(0.7) else [["RESTORE", key, "0", whole]]
     return [*made, ["BF.ADD", key, p.item()], ["BF.MADD", key, *p.items()]]
 
 
-@generator(0.3)
+@generator(0.6)
+def foreign_many_items(p):
+    """Counts whose sum is at 2^63-1, or just below."""
+    count = p.one(1, 1, 2, 3, 17)
+    return crafted_and_added_to(p, [((MOST - p.random.randrange(4)) // count, p.one(1, MOST // count))] * count)
+
+
+@generator(0.4)
+def foreign_large(p):
+    """Capacities whose sum is at 2^63-1 or just below, the newest layer being full and small."""
+    return crafted_and_added_to(p, [(0, MOST - p.one(1, 2, 3, 5)), (1, 1)])
+
+
+@generator(0.4)
+def foreign_many_layers(p):
+    return crafted_and_added_to(p, [(1, 1)] * p.one(2, 16, 17, 63, 64, 65, 200))
+
+
+@generator(0.05)
+def foreign_most_layers(p):
+    """Where clients' adds may make no more of them."""
+    return crafted_and_added_to(p, [(1, 1)] * p.one(1022, 1023, 1024, 1025))
+
+
+@generator(0)
+def foreign_all_layers(p):
+    """As many as a file may have: 3 MB of header. Looking at one takes a while, so that it is not for every day."""
+    return crafted_and_added_to(p, [(1, 1)] * p.one(65535, 65536))
+
+
+@generator(0.4)
 def own_crafted(p):
-    """Our own type with as many layers as no command makes, each of them full."""
-    layers = [Layer(capacity=1, items=1, ones=1, error_rate=0.01, k=1, m=8)] * p.one(15, 16, 17, 30, 63, 64, 65)
-    head = header(layers, expansion=p.one(0, 1, 2))
-    pieces = tuple([(1, head)] + [(i + 2, b"\x01") for i in range(len(layers))])
+    """Our own type: as many layers as no command makes, or capacities at 2^63-1, the newest layer full."""
+    full = Layer(capacity=1, items=1, ones=1, error_rate=0.01, k=1, m=8)
+    if p.chance(0.6):
+        layers = [full] * p.one(15, 16, 17, 30, 63, 64, 65)
+    else:
+        layers = [full._replace(capacity=MOST - p.one(1, 2, 3, 5)), full]
+    pieces = tuple([(1, header(layers, expansion=p.one(0, 1, 2)))] + [(i + 2, b"\x01") for i in range(len(layers))])
     p.model.contents.met_scan(pieces, Held())
     key = p.free_key()
     return [*(["BF.LOADCHUNK", key, *piece] for piece in pieces), ["BF.MADD", key, *p.items()]]
