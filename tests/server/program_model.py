@@ -58,6 +58,7 @@ class Model:
     def __init__(self, contents=None):
         self.contents = contents or Contents()
         self.databases = [{} for _ in range(self.DATABASES)]
+        self.faults = []  # answers that cannot be
 
     def learn(self, db, words, reply):
         """One command, as it was sent to database `db`, and its reply."""
@@ -108,9 +109,15 @@ def reserve(model, db, words, reply):
 
 
 def added(model, db, key, items, answers):
-    if not model.get(db, key):
-        model.put(db, key, Held())
-    model.get(db, key).add(item for item, answer in zip(items, answers) if not answer.is_error)
+    held = model.get(db, key)
+    if not held:
+        model.put(db, key, held := Held())
+    for item, answer in zip(items, answers):
+        if answer.is_error:
+            continue
+        if answer.value == 1 and item in held.items:
+            model.faults.append("%r: an add of %r was answered 1, and it was there" % (key, item))
+        held.add([item])
 
 
 @learns("BF.ADD")

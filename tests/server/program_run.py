@@ -93,6 +93,8 @@ class Fleet:
     def do(self, step):
         try:
             getattr(self, "do_" + step.way)(step)
+            while self.model.faults:
+                self.problem("master", "a wrong answer", self.model.faults.pop())
             self.count += 1
             if self.count % ASK_EVERY == 0:
                 self.ask_one_filter()
@@ -454,7 +456,7 @@ def show(step):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--seed", type=int, required=True)
-    parser.add_argument("--commands", type=int, default=400)
+    parser.add_argument("--commands", type=int, default=800)
     parser.add_argument("--shrink", action="store_true")
     parser.add_argument("--kind", type=int, default=0, help="which of the problems to shrink, from 0")
     options = parser.parse_args()

@@ -514,16 +514,20 @@ def foreign_many_layers(p):
     return crafted_and_added_to(p, [(1, 1)] * p.one(2, 16, 17, 63, 64, 65, 200))
 
 
-@generator(0.05)
+def with_room(commands):
+    return [["CONFIG", "SET", "bf.max-bytes", 50_000_000], *commands, ["CONFIG", "SET", "bf.max-bytes", 20_000]]
+
+
+@generator(0.1, alone=True)
 def foreign_most_layers(p):
     """Where clients' adds may make no more of them."""
-    return crafted_and_added_to(p, [(1, 1)] * p.one(1022, 1023, 1024, 1025))
+    return with_room(crafted_and_added_to(p, [(1, 1)] * p.one(1022, 1023, 1024, 1025)))
 
 
-@generator(0)
+@generator(0, alone=True)
 def foreign_all_layers(p):
-    """As many as a file may have: 3 MB of header. Looking at one takes a while, so that it is not for every day."""
-    return crafted_and_added_to(p, [(1, 1)] * p.one(65535, 65536))
+    """As many as a file may have: a header of 3 MB. Not for every day: it takes minutes to look at."""
+    return with_room(crafted_and_added_to(p, [(1, 1)] * p.one(65535, 65536)))
 
 
 @generator(0.4)

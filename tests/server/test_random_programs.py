@@ -11,11 +11,11 @@ import pytest
 
 from program_run import report, run
 
-COMMANDS = int(os.environ.get("BLOOMPORT_PROGRAM_COMMANDS") or 400)
+COMMANDS = int(os.environ.get("BLOOMPORT_PROGRAM_COMMANDS") or 800)
 
 
 def seeds():
-    first, _, last = (os.environ.get("BLOOMPORT_PROGRAM_SEEDS") or "1-8").partition("-")
+    first, _, last = (os.environ.get("BLOOMPORT_PROGRAM_SEEDS") or "1-10").partition("-")
     return range(int(first), int(last or first) + 1)
 
 
