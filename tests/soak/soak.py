@@ -15,10 +15,14 @@ Between blocks: FLUSHALL (twice in a server's life: used memory after the second
 first and at most LEAK_BYTES more; then the same work is done again and again, and takes no byte), a
 restart (kill -9 with AOF, SHUTDOWN SAVE with AOF, DEBUG RELOAD from RDB, in turn; the digest is the
 same after it), and now and then a kill -9 of the replica.
+Each cycle ends with PROGRAMS random programs (tests/server/programs.py) on servers of their own, while the
+workers rest. Their seeds are new ones, unless SEED is given, and printed: a failure says how to run it again.
+BLOOMPORT_PROGRAM_COMMANDS is their length.
 The last line has operations, checks and faults; the exit status is 1 if there were faults.
 """
 
 import os
+import random
 import statistics
 import sys
 import threading
@@ -28,11 +32,15 @@ from collections import Counter
 from worker import SHARED, Fault, Worker  # first: it sets the path to tests/server
 
 from filters import QUIET, follow, server_info, until, until_in_sync
+from program_run import report, run
 from redis_server import Server
 from resp import OK, integer
 
 MINUTES = float(os.environ.get("MINUTES") or 1)
 SEED = int(os.environ.get("SEED") or 1)
+PROGRAMS = 3
+PROGRAM_COMMANDS = int(os.environ.get("BLOOMPORT_PROGRAM_COMMANDS") or 2000)
+PROGRAM_SEEDS = random.Random(SEED) if os.environ.get("SEED") else random.SystemRandom()
 WORKERS = 4
 PHASE_SECONDS = 4
 LEAK_BYTES = 128 * 1024
@@ -94,7 +102,7 @@ class Soak:
         for worker in self.workers:
             worker.start()
         self.state.rest()
-        self.counts = dict.fromkeys("checkpoints saves rewrites evicted expired restarts flushes".split(), 0)
+        self.counts = dict.fromkeys("checkpoints saves rewrites evicted expired restarts flushes programs".split(), 0)
         self.growths, self.leaks = [], []
 
     def connect(self):
@@ -275,6 +283,16 @@ class Soak:
         self.make_shared()
         self.block()
         self.restart()
+        for _ in range(PROGRAMS):
+            self.program()
+
+    def program(self):
+        seed = PROGRAM_SEEDS.getrandbits(32)
+        print("random program of %d commands, seed %d" % (PROGRAM_COMMANDS, seed), flush=True)
+        problems = run(seed, PROGRAM_COMMANDS)
+        if problems:
+            raise Fault(report(seed, PROGRAM_COMMANDS, problems))
+        self.counts["programs"] += 1
 
     # ---- the end
 

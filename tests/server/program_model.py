@@ -1,0 +1,256 @@
+"""What must be true after a random program: which key holds what, and the items that it must contain.
+
+The model predicts nothing. It learns from each command and its reply: an item counts as held once an
+add of it was answered without an error, and follows its filter through RENAME, COPY, BF.MERGE,
+SWAPDB, RESTORE, chunks, imports. So any list of commands can be run, also a part of a recorded one.
+
+A new command that changes what a key holds is one function here, under `@learns("BF.NAME")`; commands
+without one are taken to change no key and no item.
+
+    Held        what one key holds
+    Contents    which items are in the dumps, exports and pieces met so far
+    Model       two databases of Held
+"""
+
+import time
+
+MAGIC = b"BLOOMPRT"  # a header of our own; any other that is accepted is RedisBloom's
+
+
+class Held:
+    """A filter, or something else. `parts` are the pieces of a load that nothing else has touched."""
+
+    def __init__(self, is_filter=True, items=(), is_foreign=False, parts=None, is_loading=False):
+        self.is_filter, self.items, self.is_foreign = is_filter, set(items), is_foreign
+        self.parts, self.is_loading = parts, is_loading
+
+    def copy(self):
+        parts = None if self.parts is None else dict(self.parts)
+        return Held(self.is_filter, self.items, self.is_foreign, parts, self.is_loading)
+
+    def add(self, items):
+        self.items |= set(items)
+        self.parts = None
+
+
+class Contents:
+    """What the bytes of filters met so far hold. Equal bytes have equal bits: what was found in the one
+    is found in the other, so their items are united."""
+
+    def __init__(self):
+        self.dumps = {}  # payload -> Held
+        self.scans = {}  # ((iterator, data), ...) -> Held
+        self.exports = {}  # (format, hash, data) -> set of items
+
+    def met_dump(self, payload, held):
+        self.dumps.setdefault(payload, held.copy()).items.update(held.items)
+
+    def met_scan(self, pieces, held):
+        self.scans.setdefault(tuple(pieces), held.copy()).items.update(held.items)
+
+    def met_export(self, form, scheme, data, items):
+        self.exports.setdefault((form.lower(), scheme.upper(), data), set()).update(items)
+
+
+class Model:
+    DATABASES = 2
+
+    def __init__(self, contents=None):
+        self.contents = contents or Contents()
+        self.databases = [{} for _ in range(self.DATABASES)]
+        self.faults = []  # answers that cannot be
+
+    def learn(self, db, words, reply):
+        """One command, as it was sent to database `db`, and its reply."""
+        learner = LEARNERS.get(words[0].upper())
+        if learner and not reply.is_error and reply.value is not None:
+            learner(self, db, words, reply)
+
+    def get(self, db, key):
+        return self.databases[db].get(key)
+
+    def put(self, db, key, held):
+        self.databases[db][key] = held
+
+    def drop(self, db, key):
+        self.databases[db].pop(key, None)
+
+    def filters(self, db):
+        return [key for key, held in self.databases[db].items() if held.is_filter]
+
+
+LEARNERS = {}
+
+
+def learns(*names):
+    def register(function):
+        for name in names:
+            LEARNERS[name.encode()] = function
+        return function
+
+    return register
+
+
+def has(words, option):
+    return any(word.upper() == option for word in words)
+
+
+def after(words, option):
+    """What follows an option word, which must be there; keys and values of options before it are none."""
+    return words[[word.upper() for word in words].index(option, 2) + 1 :]
+
+
+# ---- Adding --------------------------------------------------------------------------------------
+
+
+@learns("BF.RESERVE")
+def reserve(model, db, words, reply):
+    model.put(db, words[1], Held())
+
+
+def added(model, db, key, items, answers):
+    held = model.get(db, key)
+    if not held:
+        model.put(db, key, held := Held())
+    for item, answer in zip(items, answers):
+        if answer.is_error:
+            continue
+        if answer.value == 1 and item in held.items:
+            model.faults.append("%r: an add of %r was answered 1, and it was there" % (key, item))
+        held.add([item])
+
+
+@learns("BF.ADD")
+def add(model, db, words, reply):
+    added(model, db, words[1], words[2:], [reply])
+
+
+@learns("BF.MADD")
+def madd(model, db, words, reply):
+    added(model, db, words[1], words[2:], reply.value)
+
+
+@learns("BF.INSERT")
+def insert(model, db, words, reply):
+    added(model, db, words[1], after(words, b"ITEMS"), reply.value)
+
+
+# ---- Whole filters -------------------------------------------------------------------------------
+
+
+@learns("BF.MERGE")
+def merge(model, db, words, reply):
+    dest, sources = words[1], [held for held in (model.get(db, key) for key in words[2:]) if held]
+    if not model.get(db, dest):
+        model.put(db, dest, Held(is_foreign=sources[0].is_foreign))
+    model.get(db, dest).add(item for held in sources for item in held.items)
+
+
+@learns("BF.INTERSTORE")
+def interstore(model, db, words, reply):
+    sources = [model.get(db, key) for key in words[2:]]
+    if None in sources:
+        return model.drop(db, words[1])
+    common = set.intersection(*(held.items for held in sources))
+    return model.put(db, words[1], Held(items=common, is_foreign=sources[0].is_foreign))
+
+
+@learns("BF.CLEAR")
+def clear(model, db, words, reply):
+    model.put(db, words[1], Held(is_foreign=model.get(db, words[1]).is_foreign))
+
+
+@learns("BF.IMPORT")
+def bf_import(model, db, words, reply):
+    options = [word.upper() for word in words[2 : -len(after(words, b"DATA"))]]
+    form = options[options.index(b"FORMAT") + 1].lower()
+    scheme = options[options.index(b"HASH") + 1] if b"HASH" in options else b"XXH64"
+    if form in (b"leveldb", b"redisbloom"):  # the format says it
+        scheme = {b"leveldb": b"LEVELDB", b"redisbloom": b"MURMUR"}[form]
+    items = model.contents.exports.get((form, scheme, words[-1]), ())
+    model.put(db, words[1], Held(items=items))
+
+
+@learns("BF.LOADCHUNK")
+def loadchunk(model, db, words, reply):
+    key, iterator, data = words[1], int(words[2]), words[3]
+    held = model.get(db, key)
+    if held is None or len(words) > 4:  # a header; REPLACE takes the place of what was there
+        foreign = not data.startswith(MAGIC)
+        return model.put(db, key, Held(is_foreign=foreign, parts={1: data}, is_loading=not foreign))
+    if held.is_foreign:  # a piece replaces what is there
+        held.items = set()
+    if held.parts is None:
+        return None
+    held.parts[iterator] = data
+    whole = model.contents.scans.get(tuple(sorted(held.parts.items())))
+    if whole:
+        held.items, held.is_loading = set(whole.items), False
+        held.parts = held.parts if held.is_foreign else None
+    return None
+
+
+@learns("RESTORE", "RESTORE-ASKING")
+def restore(model, db, words, reply):
+    model.put(db, words[1], model.contents.dumps.get(words[3], Held(is_filter=False)).copy())
+    if has(words[4:], b"ABSTTL") and 0 < int(words[2]) < time.time() * 1000:
+        model.drop(db, words[1])
+
+
+# ---- The server's own commands -------------------------------------------------------------------
+
+
+@learns("DEL", "UNLINK")
+def delete(model, db, words, reply):
+    for key in words[1:]:
+        model.drop(db, key)
+
+
+@learns("SET", "GETSET")
+def set_string(model, db, words, reply):
+    model.put(db, words[1], Held(is_filter=False))
+
+
+@learns("RPUSH", "HSET", "SADD")
+def other_type(model, db, words, reply):
+    model.put(db, words[1], Held(is_filter=False))
+
+
+@learns("RENAME", "RENAMENX")
+def rename(model, db, words, reply):
+    if reply.value != 0 and words[1] != words[2]:
+        model.put(db, words[2], model.databases[db].pop(words[1]))
+
+
+@learns("COPY")
+def copy(model, db, words, reply):
+    if reply.value:
+        where = int(after(words, b"DB")[0]) if has(words[3:], b"DB") else db
+        model.put(where, words[2], model.get(db, words[1]).copy())
+
+
+@learns("MOVE")
+def move(model, db, words, reply):
+    if reply.value:
+        model.put(int(words[2]), words[1], model.databases[db].pop(words[1]))
+
+
+@learns("SWAPDB")
+def swapdb(model, db, words, reply):
+    one, other = int(words[1]), int(words[2])
+    model.databases[one], model.databases[other] = model.databases[other], model.databases[one]
+
+
+@learns("FLUSHDB")
+def flushdb(model, db, words, reply):
+    model.databases[db].clear()
+
+
+@learns("EXPIRE", "PEXPIRE", "EXPIREAT", "PEXPIREAT")
+def expire(model, db, words, reply):
+    """Times are far in the future or past: then the key is gone at once."""
+    name, when = words[0].upper(), int(words[2])
+    scale = 1 if name.startswith(b"P") else 1000
+    now = time.time() * 1000 if name.endswith(b"AT") else 0
+    if reply.value and when * scale <= now:
+        model.drop(db, words[1])
