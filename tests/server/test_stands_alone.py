@@ -13,9 +13,9 @@ import pytest
 
 from checks import NO_MEMORY, dump, filter_state
 from filters import QUIET, follow, load_random, until_in_sync
-from redis_server import MODULE, REPO, Server
+from redis_server import REPO, Server
 from redisbloom import FIXTURES
-from resp import OK, ONE, ZERO, bulk, error, simple
+from resp import OK, ONE, ZERO, error, simple
 
 NEIGHBOUR = os.environ.get("BLOOMPORT_NEIGHBOUR_SO", str(REPO / "build" / "release" / "neighbour.so"))
 CONFIG = {"loadmodule": NEIGHBOUR, **QUIET}
@@ -229,17 +229,39 @@ def test_a_handler_of_the_event_may_do_anything_to_the_key(server, replica, call
 
 # A handler of the event `new` that deletes, overwrites or renames the key breaks the server itself,
 # with any module and with plain SET: setKey() of Redis 7.0.15 (db.c) has dbAdd() announce `new` while
-# the key holds the only reference to the value, then uses that value and asserts that the key is
-# there (removeExpire). So these acts are left out there.
-@pytest.mark.parametrize("act", LEAVES)
+# the key holds the only reference to the value, then uses that value, asserts that the key is there
+# and removes its TTL (removeExpire). So those acts are left out, and setting a TTL too.
+USES = {name: LEAVES[name] for name in LEAVES if name != "expires"}
+LEFT_OUT = "a handler of `new` that takes the key away breaks the server itself: setKey() uses the value afterwards"
+
+
+def use_of_new(case, act):
+    """What a filter takes that is being loaded: it refuses the others."""
+    is_loading = case == "loadchunk-header" and act in ("adds", "adds-many", "clears")
+    return USES["copies" if is_loading else act]
+
+
+@pytest.mark.parametrize("act", USES)
 @pytest.mark.parametrize("case", NEW)
-def test_a_handler_of_the_new_key_may_use_it(server, replica, call, case, act):
-    if case.startswith("loadchunk-header") and act in ("adds", "adds-many", "clears"):
-        act = "copies"  # a filter that is being loaded refuses the others
+def test_a_handler_of_the_new_key_may_use_it(call, case, act):
     for size in SIZES:
-        check(call, case, size, "new", LEAVES[act])
+        check(call, case, size, "new", use_of_new(case, act))
+
+
+@pytest.mark.parametrize("act", USES)
+@pytest.mark.parametrize("case", NEW)
+def test_what_a_handler_does_to_the_new_key_comes_after_its_creation_in_the_stream(server, replica, call, case, act):
+    for size in SIZES:
+        words, _ = prepare(call, case, size)
+        assert call("NEIGHBOUR.ON", "new", *use_of_new(case, act)) == OK
+        call(*words).plain
         until_in_sync(replica, server)
         assert everything(replica.connection().call) == everything(call), "the replica has other keys"
+
+
+@pytest.mark.skip(reason=LEFT_OUT)
+def test_a_handler_of_the_new_key_may_take_it_away():
+    pass
 
 
 # ---- Commands that are renamed away --------------------------------------------------------------
