@@ -11,7 +11,7 @@ import random
 
 import pytest
 
-from filters import QUIET, Stream, follow, look, same_filter, until_in_sync
+from filters import QUIET, Stream, follow, look, same_filter, server_info, until, until_in_sync
 from redisbloom import DUMP_FILE, Master
 from resp import OK, ONE, encode, simple
 from test_redisbloom_master import errors_to_master, until_applied
@@ -279,6 +279,7 @@ def test_a_master_of_0_1_0_is_followed_without_loss(new_server, call, spellings)
         assert replica.call("REPLICAOF", "127.0.0.1", master.port) == OK
         assert master.is_synced.wait(60)
         until_applied(replica, master)
+        until(lambda: server_info(replica.call, "persistence")["aof_rewrite_in_progress"] == "0", "its new AOF")
         master.send(*commands)
         until_applied(replica, master)
         assert errors_to_master(replica) == []
