@@ -79,13 +79,16 @@ BENCH     = $(addprefix $(OBJ)/tests/bench/,bench_core bench_merge load read_ite
 FLOOR_OBJ = $(OBJ)/tests/bench/floor.o
 FAULTS_OBJ = $(OBJ)/tests/server/faults.o
 FAULTS_SO = $(OBJ)/faults.so
+NEIGHBOUR_OBJ = $(OBJ)/tests/server/neighbour.o
+NEIGHBOUR_SO = $(OBJ)/neighbour.so
 
 # run, test and asan install what is missing before anything is compiled; plain `make` never does.
 DEPS = $(if $(filter test% asan fuzz% coverage% study bench%,$(MAKECMDGOALS)),deps,$(if $(filter run,$(MAKECMDGOALS)),deps-run))
 RUN_DEPS = CC='$(CC)' PYTHON='$(PYTHON)' REDIS_SERVER='$(REDIS_SERVER)' \
            REDISMODULE_DIR='$(REDISMODULE_DIR)' sh tests/tools/deps.sh
 RUN_TESTS = $(TEST_ENV) BLOOMPORT_SO='$(abspath $(SO))' BLOOMPORT_TOOL='$(abspath $(TOOL))' \
-            BLOOMPORT_FAULTS_SO='$(abspath $(FAULTS_SO))' REDIS_SERVER='$(REDIS_SERVER)' \
+            BLOOMPORT_FAULTS_SO='$(abspath $(FAULTS_SO))' BLOOMPORT_NEIGHBOUR_SO='$(abspath $(NEIGHBOUR_SO))' \
+            REDIS_SERVER='$(REDIS_SERVER)' \
             $(PYTHON) tests/tools/run_tests.py --out $(OBJ)
 
 .PHONY: all run deps deps-run test test-unit test-server test-tool test-recipes page test-page test-large test-damaged test-interop asan study bench bench-plot bench-core bench-merge \
@@ -243,8 +246,13 @@ ifeq ($(SANITIZE),)
 endif
 
 # The same with an allocator that fails on demand: tests/server/faults.c.
-$(FAULTS_SO): $(GLUE_OBJ) $(PURE_OBJ) $(FAULTS_OBJ)
+$(FAULTS_SO): $(GLUE_OBJ) $(PURE_OBJ) $(FAULTS_OBJ) | $(NEIGHBOUR_SO)
 	$(CC) $(SANITIZE) $(LDFLAGS) -shared -Wl,--wrap=mem_set_hooks,--wrap=command_table_register -o $@ $^ -lm
+
+# Another module, which shares the server with ours: tests/server/neighbour.c. Whoever needs the
+# module above needs this one too.
+$(NEIGHBOUR_SO): $(NEIGHBOUR_OBJ)
+	$(CC) $(SANITIZE) $(LDFLAGS) -shared -o $@ $^
 
 # Two compile rules. PURE code is compiled without redismodule.h on the include path; so are the
 # programs that test it.
@@ -258,7 +266,7 @@ $(PURE_OBJ) $(TOOL_OBJ) $(PURE_PROGRAM_OBJ): $(OBJ)/%.o: %.c Makefile | $(DEPS) 
 	$(CC) $(BASE_CFLAGS) $(CFLAGS) $(SANITIZE) -c -o $@ $<
 
 # GLUE code sees the server.
-$(GLUE_OBJ) $(FLOOR_OBJ) $(FAULTS_OBJ): $(OBJ)/%.o: %.c Makefile | $(REDISMODULE_DIR)/redismodule.h
+$(GLUE_OBJ) $(FLOOR_OBJ) $(FAULTS_OBJ) $(NEIGHBOUR_OBJ): $(OBJ)/%.o: %.c Makefile | $(REDISMODULE_DIR)/redismodule.h
 	@mkdir -p $(@D)
 	$(CC) $(BASE_CFLAGS) -isystem $(REDISMODULE_DIR) $(CFLAGS) $(SANITIZE) -c -o $@ $<
 
@@ -306,6 +314,7 @@ clean: ## remove what was built; keeps the fetched header and the data of `make 
 # SERVER="redis-8.0 valkey-9" for some of them, JOBS=2 for two at a time; REDIS_SERVER has no say.
 test-servers: $(SO) $(FAULTS_SO) | deps ## the server tests on Redis 7.0, 8.0, Valkey 8.0, 8.1, 9 of Debian: SERVER= T= JOBS=
 	@$(TEST_ENV) BLOOMPORT_SO='$(abspath $(SO))' BLOOMPORT_FAULTS_SO='$(abspath $(FAULTS_SO))' \
+	    BLOOMPORT_NEIGHBOUR_SO='$(abspath $(NEIGHBOUR_SO))' \
 	    $(PYTHON) tests/tools/servers.py --only $(SERVER) --test '$(T)' --jobs $(or $(JOBS),1)
 
 # MINUTES=, SEED= and SERVER=valkey-9, one of those of test-servers.
@@ -318,4 +327,4 @@ soak: | deps ## a mixed load with every answer checked, saves, evictions, restar
 help: ## this list
 	@sed -nE 's/^([a-z-]+):.*## (.*)/\1|\2/p' Makefile | awk -F'|' '{printf "  make %-12s %s\n", $$1, $$2}'
 
--include $(PURE_OBJ:.o=.d) $(GLUE_OBJ:.o=.d) $(FAULTS_OBJ:.o=.d) $(FLOOR_OBJ:.o=.d) $(TOOL_OBJ:.o=.d) $(PURE_PROGRAM_OBJ:.o=.d)
+-include $(PURE_OBJ:.o=.d) $(GLUE_OBJ:.o=.d) $(FAULTS_OBJ:.o=.d) $(NEIGHBOUR_OBJ:.o=.d) $(FLOOR_OBJ:.o=.d) $(TOOL_OBJ:.o=.d) $(PURE_PROGRAM_OBJ:.o=.d)
