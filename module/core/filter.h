@@ -85,8 +85,11 @@ static inline struct layer *filter_newest(const struct filter *filter) {
     return &filter->layers[filter->nlayers - 1];
 }
 
+/* The hash of an item; layout and scheme are all that it needs of the filter. */
 static inline struct hash filter_hash(const struct filter *filter, const void *item, size_t len) {
-    return layer_hash(filter_newest(filter), item, len);
+    return layer_hash(&(struct layer){.layout = (uint8_t)filter->layout,
+                                      .scheme = (uint8_t)filter->scheme},
+                      item, len);
 }
 
 /* False: surely never added. True: maybe added. */
