@@ -4,17 +4,16 @@
 // address.
 
 import { LN2, exp, ln, pow } from "./real.js";
-import { rateBlockedWhenFull, rateWhenFull } from "./rate.js";
+import { BLOCK, rateBlockedWhenFull, rateWhenFull } from "./rate.js";
 
 const MAX_BITS = 2 ** 53;
 const MAX_BLOCKED_BITS = 2 ** 40;
-const BLOCK = 256; // bits
 const FIRST_SHARE = 0.625;
 
 const clampHashes = (k) => Math.min(Math.max(Math.floor(k + 0.5), 1), 30);
 const inRange = (m, blocked) => m >= 1 && m < MAX_BITS && (!blocked || m <= MAX_BLOCKED_BITS);
 
-/** The rate of false yes of a layer when `items` adds have counted. */
+/** The false-positive rate of a layer when `items` adds have counted. */
 export function errorRate(items, { m, k }, blocked) {
   return blocked ? rateBlockedWhenFull(items, m / BLOCK) : rateWhenFull(items, m, k);
 }
