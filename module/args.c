@@ -5,7 +5,10 @@
 
 #include "module/args.h"
 
+#include "module/args_foreign.h"
 #include "module/config.h"
+#include "module/key.h"
+#include "module/replay.h"
 #include "module/reply.h"
 
 #include <string.h>
@@ -136,7 +139,7 @@ static const char *parse_capacity(const struct dialect *d, const RedisModuleStri
                                   struct filter_params *out) {
     long long n;
     if (RedisModule_StringToLongLong(arg, &n) != REDISMODULE_OK) return d->not_capacity;
-    if (n < 1) return d->capacity_range;
+    if (n < 1 || !limits_is_capacity((uint64_t)n)) return d->capacity_range;
     out->capacity = (uint64_t)n;
     return NULL;
 }
@@ -145,7 +148,7 @@ static const char *parse_error(const struct dialect *d, const RedisModuleString 
                                struct filter_params *out) {
     double p;
     if (RedisModule_StringToDouble(arg, &p) != REDISMODULE_OK) return d->not_error;
-    if (!(p > 0 && p < 1)) return d->error_range;
+    if (!limits_is_error_rate(p)) return d->error_range;
     out->error_rate = p;
     out->bits_per_key = 0;
     return NULL;
@@ -155,9 +158,7 @@ static const char *parse_bits(const struct dialect *d, const RedisModuleString *
                               struct filter_params *out) {
     double bits;
     if (RedisModule_StringToDouble(arg, &bits) != REDISMODULE_OK) return d->not_bits;
-    if (!(bits >= SIZING_MIN_BITS_PER_KEY && bits <= SIZING_MAX_BITS_PER_KEY)) {
-        return d->bits_range;
-    }
+    if (!limits_is_bits_per_key(bits)) return d->bits_range;
     out->bits_per_key = bits;
     return NULL;
 }
@@ -166,7 +167,7 @@ static const char *parse_expansion(const struct dialect *d, const RedisModuleStr
                                    struct filter_params *out) {
     long long n;
     if (RedisModule_StringToLongLong(arg, &n) != REDISMODULE_OK) return d->not_expansion;
-    if (n < 0 || n > FILTER_MAX_EXPANSION) return d->expansion_range;
+    if (n < 0 || n > LIMITS_MAX_EXPANSION) return d->expansion_range;
     out->expansion = (uint32_t)n;
     return NULL;
 }
@@ -231,104 +232,16 @@ static const char *parse_options(const struct dialect *d, RedisModuleString **ar
     return fit ? NULL : ERR_BLOCKED_HASH;
 }
 
-/* ---- As RedisBloom says it ------------------------------------------------------------------
- *
- * Its stream has every command as the client sent it. It passes over what it does not know in
- * BF.RESERVE, goes by the first letters of the options of BF.INSERT, and takes the last of several.
- */
-
-#define REDISBLOOM_MAX_ERROR 0.25 // a larger one is taken for this
-
-static bool is_redisblooms(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
-    if (!config_is_told(ctx)) return false;
-    for (int i = 2; i < argc && !args_is_word(argv[i], "ITEMS"); i++) {
-        if (args_is_word(argv[i], OPTIONS[OPTION_LAYOUT].word)) return false;
-    }
-    return true;
-}
-
-void args_as_redisbloom(struct filter_params *params) {
-    params->is_adopted = true;
-    params->is_default = false;
-    params->scheme = SCHEME_MURMUR;
-    params->bits_per_key = 0;
-    if (params->error_rate > REDISBLOOM_MAX_ERROR) params->error_rate = REDISBLOOM_MAX_ERROR;
-}
-
-static const char *parse_redisblooms_expansion(const RedisModuleString *arg,
-                                               struct filter_params *out) {
-    long long n;
-    if (RedisModule_StringToLongLong(arg, &n) != REDISMODULE_OK || n < 0 || n > UINT32_MAX) {
-        return ERR_BAD_EXPANSION;
-    }
-    out->expansion = (uint32_t)n;
-    return NULL;
-}
-
-static const char *parse_redisblooms_reserve(RedisModuleString **argv, int argc,
-                                             struct filter_params *out) {
-    struct filter_params params = config_default_params();
-    const char *error = parse_error(&RESERVE, argv[2], &params);
-    if (!error) error = parse_capacity(&RESERVE, argv[3], &params);
-    bool nonscaling = false;
-    for (int i = 4; i < argc && !error; i++) {
-        nonscaling |= args_is_word(argv[i], "NONSCALING");
-        if (args_is_word(argv[i], "EXPANSION") && i + 1 < argc) {
-            error = parse_redisblooms_expansion(argv[++i], &params);
-        }
-    }
-    if (error) return error;
-    if (nonscaling) params.expansion = 0;
-    args_as_redisbloom(&params);
-    *out = params;
-    return NULL;
-}
-
-static enum option redisblooms_option(const RedisModuleString *arg) {
-    static const struct {
-        const char *letters;
-        enum option option;
-    } FIRST[] = {{"i", OPTION_ITEMS},     {"c", OPTION_CAPACITY},   {"er", OPTION_ERROR},
-                 {"e", OPTION_EXPANSION}, {"noc", OPTION_NOCREATE}, {"n", OPTION_NONSCALING}};
-    const char *text = RedisModule_StringPtrLen(arg, NULL);
-    for (size_t i = 0; i < sizeof(FIRST) / sizeof(FIRST[0]); i++) {
-        if (strncasecmp(text, FIRST[i].letters, strlen(FIRST[i].letters)) == 0) {
-            return FIRST[i].option;
-        }
-    }
-    return OPTION_COUNT;
-}
-
-static const char *parse_redisblooms_insert(RedisModuleString **argv, int argc,
-                                            struct insert_args *out) {
-    struct filter_params params = config_default_params();
-    unsigned seen = 0;
-    int at = 2;
-    while (at < argc && !(seen & BIT(OPTION_ITEMS))) {
-        enum option option = redisblooms_option(argv[at++]);
-        if (option == OPTION_COUNT) return ERR_UNKNOWN_ARGUMENT;
-        seen |= BIT(option);
-        if (!OPTIONS[option].has_value) continue;
-        if (at == argc) return ARGS_WRONG_ARITY;
-        const char *error = option == OPTION_EXPANSION
-                                ? parse_redisblooms_expansion(argv[at++], &params)
-                                : parse_value(&INSERT, option, argv[at++], &params);
-        if (error) return error;
-    }
-    if (!(seen & BIT(OPTION_ITEMS)) || at == argc) return ARGS_WRONG_ARITY;
-    if (seen & BIT(OPTION_NONSCALING)) params.expansion = 0;
-    args_as_redisbloom(&params);
-    *out = (struct insert_args){params, (seen & BIT(OPTION_NOCREATE)) != 0, at};
-    return NULL;
-}
-
 /* ---- BF.RESERVE and BF.INSERT --------------------------------------------------------------- */
 
 const char *args_parse_reserve(RedisModuleCtx *ctx, RedisModuleString **argv, int argc,
                                struct filter_params *out) {
     struct filter_params params = config_default_params();
     if (argc < 4) return ARGS_WRONG_ARITY;
-    if (is_redisblooms(ctx, argv, argc)) return parse_redisblooms_reserve(argv, argc, out);
+    if (replay_is(ctx)) {
+        if (!args_foreign_is_own(argv, argc)) return args_foreign_reserve(argv, argc, out);
+        replay_note_own();
+    }
     bool by_bits = args_is_word(argv[2], "BITSPERKEY");
     int at = by_bits ? 4 : 3; // the capacity
     if (at == argc) return ARGS_WRONG_ARITY;
@@ -350,14 +263,11 @@ const char *args_parse_reserve(RedisModuleCtx *ctx, RedisModuleString **argv, in
         if ((seen & BIT(OPTION_EXPANSION)) && params.expansion > 0) return ERR_NONSCALING_EXPANDS;
         params.expansion = 0;
     }
-    params.is_default = false;
     *out = params;
     return NULL;
 }
 
-const char *args_parse_insert(RedisModuleCtx *ctx, RedisModuleString **argv, int argc,
-                              struct insert_args *out) {
-    if (is_redisblooms(ctx, argv, argc)) return parse_redisblooms_insert(argv, argc, out);
+static const char *parse_own_insert(RedisModuleString **argv, int argc, struct insert_args *out) {
     struct filter_params params = config_default_params();
     int at = 2;
     unsigned seen = 0;
@@ -366,9 +276,30 @@ const char *args_parse_insert(RedisModuleCtx *ctx, RedisModuleString **argv, int
     if (!(seen & BIT(OPTION_ITEMS)) || at == argc) return ARGS_WRONG_ARITY;
     if ((seen & BIT(OPTION_ERROR)) && (seen & BIT(OPTION_BITSPERKEY))) return ERR_INSERT_RATE_TWICE;
     if (seen & BIT(OPTION_NONSCALING)) params.expansion = 0;
-    params.is_default = false;
-    *out = (struct insert_args){params, (seen & BIT(OPTION_NOCREATE)) != 0, at};
+    *out = (struct insert_args){.params = params,
+                                .nocreate = (seen & BIT(OPTION_NOCREATE)) != 0,
+                                .is_explicit = true,
+                                .first_item = at};
     return NULL;
+}
+
+/* BF.INSERT that is replayed. On a filter that exists nobody's options mean anything. */
+static const char *parse_replayed_insert(RedisModuleCtx *ctx, RedisModuleString **argv, int argc,
+                                         struct insert_args *out) {
+    bool is_own = args_foreign_is_own(argv, argc);
+    if (is_own) replay_note_own();
+    if (key_exists(ctx, argv[1])) {
+        *out = (struct insert_args){.nocreate = true,
+                                    .first_item = args_foreign_first_item(argv, argc)};
+        return out->first_item ? NULL : ARGS_WRONG_ARITY;
+    }
+    return is_own ? parse_own_insert(argv, argc, out) : args_foreign_insert(argv, argc, out);
+}
+
+const char *args_parse_insert(RedisModuleCtx *ctx, RedisModuleString **argv, int argc,
+                              struct insert_args *out) {
+    return replay_is(ctx) ? parse_replayed_insert(ctx, argv, argc, out)
+                          : parse_own_insert(argv, argc, out);
 }
 
 /* ---- BF.EXPORT and BF.IMPORT ---------------------------------------------------------------- */

@@ -16,7 +16,8 @@ extern const char ARGS_WRONG_ARITY[];
 struct insert_args {
     struct filter_params params;
     bool nocreate;
-    int first_item; // index in argv; the items go on to the end
+    bool is_explicit; // a filter may be created from these words, also where they are replayed
+    int first_item;   // index in argv; the items go on to the end
 };
 
 /* What BF.IMPORT says. */
@@ -30,16 +31,11 @@ struct import_args {
 /* The parsers take the whole command; *out need not be initialised. NULL if all is well, else
  * the error text or ARGS_WRONG_ARITY. What is not named is taken from the settings.
  *
- * Clients are held to the words. What a master or an AOF file says is done already, and if it is
- * not in our words it is in RedisBloom's (ours name a LAYOUT): then it is understood as RedisBloom
- * would, and the filter is to be adopted. */
+ * Clients are held to the words; what is replayed is read as replay.h says. */
 const char *args_parse_reserve(RedisModuleCtx *ctx, RedisModuleString **argv, int argc,
                                struct filter_params *out);
 const char *args_parse_insert(RedisModuleCtx *ctx, RedisModuleString **argv, int argc,
                               struct insert_args *out);
-
-/* Makes of the settings' parameters those RedisBloom would create a filter with. */
-void args_as_redisbloom(struct filter_params *params);
 
 const char *args_parse_export(RedisModuleString **argv, int argc, enum format *out);
 const char *args_parse_import(RedisModuleString **argv, int argc, struct import_args *out);

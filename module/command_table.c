@@ -92,11 +92,15 @@ static arg COMBINE_ARGS[] = {
      .key_spec_index = 1,
      .flags = REDISMODULE_CMD_ARG_MULTIPLE},
     {0}};
-static arg LOADCHUNK_ARGS[] = {KEY, VALUE("iterator", INTEGER), VALUE("data", STRING), {0}};
+static arg LOADCHUNK_ARGS[] = {KEY,
+                               VALUE("iterator", INTEGER),
+                               VALUE("data", STRING),
+                               OPTION("replace", "REPLACE", PURE_TOKEN),
+                               {0}};
 
 /* ---- The table ---------------------------------------------------------------------------- */
 
-enum key_use { READS, WRITES, EMPTIES, MERGES, STORES };
+enum key_use { READS, READS_MUCH, WRITES, EMPTIES, MERGES, STORES };
 
 static const struct {
     const char *flags;
@@ -104,6 +108,7 @@ static const struct {
     bool has_sources; // keys from the second word to the last, which are only read
 } USES[] = {
     [READS] = {"readonly fast", REDISMODULE_CMD_KEY_RO | REDISMODULE_CMD_KEY_ACCESS, false},
+    [READS_MUCH] = {"readonly", REDISMODULE_CMD_KEY_RO | REDISMODULE_CMD_KEY_ACCESS, false},
     [WRITES] = {"write deny-oom",
                 REDISMODULE_CMD_KEY_RW | REDISMODULE_CMD_KEY_ACCESS | REDISMODULE_CMD_KEY_INSERT,
                 false},
@@ -138,19 +143,19 @@ static const struct command COMMANDS[] = {
      "O(n*k*l), n items, k hashes and l layers", NULL, "write bloom", INSERT_ARGS},
     {"bf.exists", cmd_exists, READS, 3, "Tells whether an item may have been added",
      "O(k*l), k hashes and l layers", NULL, "read bloom", KEY_ITEM_ARGS},
-    {"bf.mexists", cmd_mexists, READS, -3, "Tells of each item whether it may have been added",
+    {"bf.mexists", cmd_mexists, READS_MUCH, -3, "Tells of each item whether it may have been added",
      "O(n*k*l), n items, k hashes and l layers", NULL, "read bloom", KEY_ITEMS_ARGS},
     {"bf.card", cmd_card, READS, 2, "Returns the number of items that were added", "O(l), l layers",
      NULL, "read fast bloom", KEY_ARGS},
     {"bf.info", cmd_info, READS, -2, "Returns a filter's capacity, size and counts",
      "O(l), l layers", "dont_cache", "read fast bloom", INFO_ARGS},
-    {"bf.debug", cmd_debug, READS, 2, "Returns the geometry of every layer", "O(l), l layers",
+    {"bf.debug", cmd_debug, READS_MUCH, 2, "Returns the geometry of every layer", "O(l), l layers",
      "dont_cache", "read bloom", KEY_ARGS},
-    {"bf.scandump", cmd_scandump, READS, 3, "Returns the next piece of a filter's dump",
+    {"bf.scandump", cmd_scandump, READS_MUCH, 3, "Returns the next piece of a filter's dump",
      "O(n), n bytes in the piece", "dont_cache", "read bloom", SCANDUMP_ARGS},
-    {"bf.loadchunk", cmd_loadchunk, WRITES, 4, "Restores a filter piece by piece",
+    {"bf.loadchunk", cmd_loadchunk, WRITES, -4, "Restores a filter piece by piece",
      "O(n), n bytes in the piece", NULL, "write bloom", LOADCHUNK_ARGS},
-    {"bf.export", cmd_export, READS, -2, "Returns a filter's bytes in one of the formats",
+    {"bf.export", cmd_export, READS_MUCH, -2, "Returns a filter's bytes in one of the formats",
      "O(n), n bytes of the filter", "dont_cache", "read bloom", EXPORT_ARGS},
     {"bf.import", cmd_import, WRITES, -6, "Creates a filter from the bytes of another program's",
      "O(n), n bytes of the filter", NULL, "write bloom", IMPORT_ARGS},

@@ -5,6 +5,8 @@
 
 #include "module/config.h"
 
+#include "module/replay.h"
+
 #include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
@@ -15,9 +17,8 @@
 struct real {
     const char *name;
     double value;
-    double min, max;
-    bool zero_is_legal;
-    bool is_open; // min and max themselves are out of range
+    bool (*is_legal)(double); // the check that creation and loading make too (limits.h)
+    const char *range;        // in words
     char text[64];
     char initial[64];         // the text at load, after the load arguments
     RedisModuleString *shown; // the text as CONFIG GET last handed it out: ours to free
@@ -30,6 +31,11 @@ struct whole {
     long long initial; // the value at load, after the load arguments
 };
 
+/* 0: filters are sized by error rate. */
+static bool is_bits_setting(double bits) {
+    return limits_is_promise(bits == 0 ? 0.5 : 0, bits);
+}
+
 static struct {
     struct real error_rate;
     struct real bits_per_key;
@@ -38,14 +44,20 @@ static struct {
     struct whole max_bytes;
     uint64_t maxmemory; // the server's own setting, 0 = none
 } config = {
-    .error_rate = {.name = "error-rate", .value = 0.01, .max = 1, .is_open = true, .text = "0.01"},
+    .error_rate = {.name = "error-rate",
+                   .value = 0.01,
+                   .is_legal = limits_is_error_rate,
+                   .range = "(0, 1)",
+                   .text = "0.01"},
     .bits_per_key = {.name = "bits-per-key",
-                     .min = SIZING_MIN_BITS_PER_KEY,
-                     .max = SIZING_MAX_BITS_PER_KEY,
-                     .zero_is_legal = true,
+                     .is_legal = is_bits_setting,
+                     .range = "[1, 256], or 0",
                      .text = "0"},
-    .initial_size = {.name = "initial-size", .value = 100, .min = 1, .max = FILTER_MAX_CAPACITY},
-    .expansion_factor = {.name = "expansion-factor", .value = 2, .max = FILTER_MAX_EXPANSION},
+    .initial_size = {.name = "initial-size",
+                     .value = 100,
+                     .min = 1,
+                     .max = (long long)LIMITS_MAX_COUNT},
+    .expansion_factor = {.name = "expansion-factor", .value = 2, .max = LIMITS_MAX_EXPANSION},
     .max_bytes = {.name = "max-bytes", .max = INT64_MAX},
 };
 
@@ -55,46 +67,48 @@ struct filter_params config_default_params(void) {
                                   .bits_per_key = config.bits_per_key.value,
                                   .expansion = (uint32_t)config.expansion_factor.value,
                                   .layout = LAYOUT_CLASSIC,
-                                  .scheme = SCHEME_XXH64,
-                                  .is_default = true};
+                                  .scheme = SCHEME_XXH64};
 }
 
-bool config_is_told(RedisModuleCtx *ctx) {
-    int told = REDISMODULE_CTX_FLAGS_REPLICATED | REDISMODULE_CTX_FLAGS_LOADING |
-               REDISMODULE_CTX_FLAGS_ASYNC_LOADING;
-    return (RedisModule_GetContextFlags(ctx) & told) != 0;
-}
-
-uint64_t config_max_bytes(RedisModuleCtx *ctx) {
-    if (config_is_told(ctx)) return FILTER_NO_LIMIT;
+static uint64_t clients_max_bytes(void) {
     uint64_t limit = FILTER_NO_LIMIT;
     if (config.max_bytes.value > 0) limit = (uint64_t)config.max_bytes.value;
     if (config.maxmemory > 0 && config.maxmemory < limit) limit = config.maxmemory;
     return limit;
 }
 
+uint64_t config_max_bytes(RedisModuleCtx *ctx) {
+    return replay_is(ctx) ? FILTER_NO_LIMIT : clients_max_bytes();
+}
+
+uint64_t config_max_loaded_bytes(RedisModuleCtx *ctx) {
+    return replay_is_loading(ctx) ? FILTER_NO_LIMIT : clients_max_bytes();
+}
+
+uint32_t config_max_layers(RedisModuleCtx *ctx) {
+    return replay_is(ctx) ? LIMITS_MAX_LAYERS : LIMITS_CLIENT_LAYERS;
+}
+
 /* ---- Setting a value ---------------------------------------------------------------------- */
 
-static bool set_real(struct real *setting, const char *text) {
+static bool set_real(struct real *setting, const char *text, size_t len) {
     char *end;
     errno = 0;
     double value = strtod(text, &end);
-    if (end == text || *end != '\0' || errno == ERANGE || isspace((unsigned char)*text))
+    if (end == text || end != text + len || errno == ERANGE || isspace((unsigned char)*text)) {
         return false;
-    if (strlen(text) >= sizeof(setting->text)) return false;
-    bool inside = setting->is_open ? value > setting->min && value < setting->max
-                                   : value >= setting->min && value <= setting->max;
-    if (!inside && !(setting->zero_is_legal && value == 0)) return false;
+    }
+    if (len >= sizeof(setting->text) || !setting->is_legal(value)) return false;
     setting->value = value;
-    snprintf(setting->text, sizeof(setting->text), "%s", text);
+    memcpy(setting->text, text, len + 1);
     return true;
 }
 
-static bool set_whole(struct whole *setting, const char *text) {
+static bool set_whole(struct whole *setting, const char *text, size_t len) {
     char *end;
     errno = 0;
     long long value = strtoll(text, &end, 10);
-    if (end == text || *end != '\0' || errno == ERANGE) return false;
+    if (end == text || end != text + len || errno == ERANGE) return false;
     if (value < setting->min || value > setting->max) return false;
     setting->value = value;
     return true;
@@ -128,13 +142,12 @@ static bool is_plain_default(const char *name, bool is_default) {
 static int on_set_real(const char *name, RedisModuleString *value, void *privdata,
                        RedisModuleString **err) {
     struct real *setting = privdata;
-    const char *text = RedisModule_StringPtrLen(value, NULL);
+    size_t len;
+    const char *text = RedisModule_StringPtrLen(value, &len);
     if (is_plain_default(name, strcmp(text, setting->initial) == 0)) return REDISMODULE_OK;
-    if (set_real(setting, text)) return REDISMODULE_OK;
-    *err = RedisModule_CreateStringPrintf(NULL, "bf.%s must be a number in the range %c%g, %g%c%s",
-                                          setting->name, setting->is_open ? '(' : '[', setting->min,
-                                          setting->max, setting->is_open ? ')' : ']',
-                                          setting->zero_is_legal ? ", or 0" : "");
+    if (set_real(setting, text, len)) return REDISMODULE_OK;
+    *err = RedisModule_CreateStringPrintf(NULL, "bf.%s must be a number in the range %s",
+                                          setting->name, setting->range);
     return REDISMODULE_ERR;
 }
 
@@ -211,19 +224,13 @@ static int register_settings(RedisModuleCtx *ctx) {
 
 /* ---- The server's maxmemory --------------------------------------------------------------- */
 
+/* Not by CONFIG GET: commands may be renamed away. */
 static void read_maxmemory(RedisModuleCtx *ctx) {
-    RedisModuleCallReply *reply = RedisModule_Call(ctx, "CONFIG", "cc", "GET", "maxmemory");
-    if (!reply) return;
-    // RESP2 to modules: an array of name and value.
-    RedisModuleCallReply *value = RedisModule_CallReplyArrayElement(reply, 1);
-    if (value) {
-        size_t len;
-        const char *text = RedisModule_CallReplyStringPtr(value, &len);
-        char number[32] = "";
-        if (text && len < sizeof(number)) memcpy(number, text, len);
-        config.maxmemory = strtoull(number, NULL, 10);
-    }
-    RedisModule_FreeCallReply(reply);
+    RedisModuleServerInfoData *info = RedisModule_GetServerInfo(ctx, "memory");
+    int error;
+    uint64_t value = RedisModule_ServerInfoGetFieldUnsigned(info, "maxmemory", &error);
+    if (error == REDISMODULE_OK) config.maxmemory = value;
+    RedisModule_FreeServerInfo(ctx, info);
 }
 
 static void on_config_change(RedisModuleCtx *ctx, RedisModuleEvent event, uint64_t subevent,
@@ -238,19 +245,21 @@ static void on_config_change(RedisModuleCtx *ctx, RedisModuleEvent event, uint64
 /* ---- Load arguments ----------------------------------------------------------------------- */
 
 /* One pair: the setting's own name or RedisBloom's. */
-static bool set_by_name(const char *name, const char *value, bool *known) {
+static bool set_by_name(const char *name, const char *value, size_t len, bool *known) {
     *known = true;
     if (!strcasecmp(name, "error-rate") || !strcasecmp(name, "ERROR_RATE") ||
         !strcasecmp(name, "bf-error-rate")) {
-        return set_real(&config.error_rate, value);
+        return set_real(&config.error_rate, value, len);
     }
     if (!strcasecmp(name, "initial-size") || !strcasecmp(name, "INITIAL_SIZE") ||
         !strcasecmp(name, "bf-initial-size")) {
-        return set_whole(&config.initial_size, value);
+        return set_whole(&config.initial_size, value, len);
     }
-    if (!strcasecmp(name, "bits-per-key")) return set_real(&config.bits_per_key, value);
-    if (!strcasecmp(name, "expansion-factor")) return set_whole(&config.expansion_factor, value);
-    if (!strcasecmp(name, "max-bytes")) return set_whole(&config.max_bytes, value);
+    if (!strcasecmp(name, "bits-per-key")) return set_real(&config.bits_per_key, value, len);
+    if (!strcasecmp(name, "expansion-factor")) {
+        return set_whole(&config.expansion_factor, value, len);
+    }
+    if (!strcasecmp(name, "max-bytes")) return set_whole(&config.max_bytes, value, len);
     *known = false;
     return false;
 }
@@ -262,9 +271,10 @@ static int set_from_arguments(RedisModuleCtx *ctx, RedisModuleString **argv, int
     }
     for (int i = 0; i < argc; i += 2) {
         const char *name = RedisModule_StringPtrLen(argv[i], NULL);
-        const char *value = RedisModule_StringPtrLen(argv[i + 1], NULL);
+        size_t len;
+        const char *value = RedisModule_StringPtrLen(argv[i + 1], &len);
         bool known;
-        if (set_by_name(name, value, &known)) continue;
+        if (set_by_name(name, value, len, &known)) continue;
         RedisModule_Log(ctx, "warning",
                         known ? "load argument %s: %s is not a legal value"
                               : "load argument %s (%s): no such setting",

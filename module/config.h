@@ -14,11 +14,14 @@ int config_load(RedisModuleCtx *ctx, RedisModuleString **argv, int argc);
 /* The parameters of a filter that a command creates without naming them. */
 struct filter_params config_default_params(void);
 
-/* Whether the command comes from a master or an AOF file: it has been acknowledged already. */
-bool config_is_told(RedisModuleCtx *ctx);
-
-/* The most bytes a filter may take in this context: the smaller of max-bytes and maxmemory.
- * No limit for what we are told. */
+/* The most bytes a filter may take in this context: the smaller of max-bytes and maxmemory. No
+ * limit for what is replayed (replay.h). */
 uint64_t config_max_bytes(RedisModuleCtx *ctx);
+
+/* The same for a value that the server loads: no limit for what comes from a file or a peer. */
+uint64_t config_max_loaded_bytes(RedisModuleCtx *ctx);
+
+/* The most layers an add may grow an adopted filter to. */
+uint32_t config_max_layers(RedisModuleCtx *ctx);
 
 #endif

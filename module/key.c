@@ -2,6 +2,7 @@
 
 #include "module/key.h"
 
+#include "module/config.h"
 #include "module/reply.h"
 #include "module/type.h"
 
@@ -10,9 +11,28 @@ static RedisModuleType *type_of(const struct filter *filter) {
     return filter->is_adopted ? type_redisbloom : type_bloomport;
 }
 
+/* ---- Opening -------------------------------------------------------------------------------- */
+
 static void set_value(struct key *key, void *value) {
     key->value = value;
     key->filter = packed_open(value, &key->view);
+}
+
+/* To find that a key has expired may run another module's code, which may make it anew; the second
+ * time it is what it is. */
+static RedisModuleKey *open_to_write(RedisModuleCtx *ctx, RedisModuleString *name) {
+    int mode = REDISMODULE_READ | REDISMODULE_WRITE;
+    RedisModuleKey *handle = RedisModule_OpenKey(ctx, name, mode);
+    if (RedisModule_KeyType(handle) != REDISMODULE_KEYTYPE_EMPTY) return handle;
+    RedisModule_CloseKey(handle);
+    return RedisModule_OpenKey(ctx, name, mode);
+}
+
+bool key_exists(RedisModuleCtx *ctx, RedisModuleString *name) {
+    RedisModuleKey *handle = open_to_write(ctx, name);
+    bool exists = RedisModule_KeyType(handle) != REDISMODULE_KEYTYPE_EMPTY;
+    RedisModule_CloseKey(handle);
+    return exists;
 }
 
 bool key_open_any(RedisModuleCtx *ctx, RedisModuleString *name, enum access access,
@@ -22,8 +42,10 @@ bool key_open_any(RedisModuleCtx *ctx, RedisModuleString *name, enum access acce
     key->access = access;
     key->value = NULL;
     key->filter = NULL;
-    key->known = (struct usage){0};
-    key->handle = RedisModule_OpenKey(ctx, name, (int)access);
+    key->put = NULL;
+    key->counted = (struct usage){0};
+    key->handle = access == FOR_READING ? RedisModule_OpenKey(ctx, name, REDISMODULE_READ)
+                                        : open_to_write(ctx, name);
     if (!key->handle) return true;
     const RedisModuleType *type = RedisModule_ModuleTypeGetType(key->handle);
     if (type != type_bloomport && type != type_redisbloom) {
@@ -32,7 +54,7 @@ bool key_open_any(RedisModuleCtx *ctx, RedisModuleString *name, enum access acce
         return false;
     }
     set_value(key, RedisModule_ModuleTypeGetValue(key->handle));
-    if (access == FOR_WRITING) key->known = metrics_usage(key->value, key->filter);
+    if (access == FOR_WRITING) key->counted = metrics_usage(key->value, key->filter);
     return true;
 }
 
@@ -51,66 +73,110 @@ bool key_open_existing(RedisModuleCtx *ctx, RedisModuleString *name, enum access
     return false;
 }
 
-bool key_make_room(struct key *key, size_t n) {
-    if (!packed_is_packed(key->value)) return true;
-    const struct layer *layer = &key->filter->layers[0];
-    if (layer->capacity - layer->items >= n || key->filter->expansion == 0) return true;
-    struct filter *whole = packed_make_whole(key->value);
-    if (!whole) return false;
-    void *old;
-    RedisModule_ModuleTypeReplaceValue(key->handle, type_bloomport, whole, &old);
-    packed_free(old);
-    set_value(key, whole);
-    return true;
-}
-
-void key_set(struct key *key, struct filter *filter) {
-    RedisModuleType *type = type_of(filter);
-    void *value = packed_rest(filter);
-    if (value == key->value) return;
-    if (key->value) {
-        void *old;
-        RedisModule_ModuleTypeReplaceValue(key->handle, type, value, &old);
-        if (old != filter) packed_free(old);
-    } else {
-        RedisModule_ModuleTypeSetValue(key->handle, type, value);
-    }
-    set_value(key, value);
-}
-
 uint64_t key_size_bytes(const struct key *key) {
     const struct filter *filter = key->filter;
     if (!filter->is_adopted) return packed_size_bytes(key->value);
     return 32 + 64 * (uint64_t)filter->nlayers + filter_array_bytes(filter);
 }
 
+/* ---- Changing ------------------------------------------------------------------------------- */
+
+void key_put(struct key *key, struct filter *filter, bool drops_ttl) {
+    key->put = filter;
+    key->filter = filter;
+    key->drops_ttl = drops_ttl;
+}
+
+/* Replaces the value, and frees the one before. */
+static void replace_value(struct key *key, RedisModuleType *type, void *value) {
+    void *old;
+    RedisModule_ModuleTypeReplaceValue(key->handle, type, value, &old);
+    packed_free(old);
+    set_value(key, value);
+}
+
+/* A packed filter has room for one layer only: its successor grows, and takes its place. */
+static enum status grow_packed(struct key *key, uint64_t max_bytes) {
+    packed_close(key->value, key->filter);
+    struct filter *unpacked = packed_make_whole(key->value);
+    if (!unpacked) return STATUS_NOMEM;
+    enum status st = filter_grow(unpacked, max_bytes, LIMITS_MAX_LAYERS);
+    if (st == STATUS_OK) {
+        replace_value(key, type_bloomport, unpacked);
+    } else {
+        filter_free(unpacked);
+    }
+    return st;
+}
+
+enum status key_grow(struct key *key) {
+    uint64_t max_bytes = config_max_bytes(key->ctx);
+    if (!key->put && packed_is_packed(key->value)) return grow_packed(key, max_bytes);
+    return filter_grow(key->filter, max_bytes, config_max_layers(key->ctx));
+}
+
 void key_delete(struct key *key) {
-    metrics_settle(&key->known, metrics_usage(key->value, key->filter)); // for it will be freed so
-    key->known = (struct usage){0};
+    metrics_settle(&key->counted, metrics_usage(key->value, key->filter)); // for it is freed so
+    key->counted = (struct usage){0};
     RedisModule_UnlinkKey(key->handle);
     key->value = NULL;
     key->filter = NULL;
 }
 
-void key_announce(struct key *key, const char *event) {
+/* ---- Closing -------------------------------------------------------------------------------- */
+
+/* Gives the key the filter that was put. When a key comes to be the server tells other modules, so
+ * that is the last thing that happens. */
+static void install(struct key *key) {
+    RedisModuleType *type = type_of(key->put);
+    void *value = packed_rest(key->put);
+    if (key->value && key->drops_ttl) {
+        key->filter = packed_open(key->value, &key->view);
+        key_delete(key);
+    }
+    if (key->value) {
+        replace_value(key, type, value);
+        metrics_settle(&key->counted, metrics_usage(key->value, key->filter));
+    } else {
+        metrics_hold(value);
+        RedisModule_ModuleTypeSetValue(key->handle, type, value);
+    }
+}
+
+/* A small filter rests packed, also one that was large before it was emptied. */
+static void rest(struct key *key) {
+    if (packed_is_packed(key->value)) {
+        packed_close(key->value, key->filter);
+    } else if (packed_is_small(key->filter)) {
+        RedisModuleType *type = type_of(key->filter);
+        void *value = packed_rest(key->filter);
+        if (value != key->value) {
+            void *old; // freed by packed_rest
+            RedisModule_ModuleTypeReplaceValue(key->handle, type, value, &old);
+            set_value(key, value);
+        }
+    }
+    metrics_settle(&key->counted, metrics_usage(key->value, key->filter));
+}
+
+void key_close(struct key *key) {
+    if (key->put) {
+        install(key);
+    } else if (key->value && key->access == FOR_WRITING) {
+        rest(key);
+    }
+    RedisModule_CloseKey(key->handle);
+    if (key->access == FOR_WRITING) key->filter = key->put = NULL;
+}
+
+void key_close_changed(struct key *key, const char *event) {
+    key_close(key);
     RedisModule_SignalModifiedKey(key->ctx, key->name);
     RedisModule_NotifyKeyspaceEvent(key->ctx, REDISMODULE_NOTIFY_MODULE, event, key->name);
 }
 
-void key_announce_deletion(struct key *key) {
+void key_close_deleted(struct key *key) {
+    key_close(key);
     RedisModule_SignalModifiedKey(key->ctx, key->name);
     RedisModule_NotifyKeyspaceEvent(key->ctx, REDISMODULE_NOTIFY_GENERIC, "del", key->name);
-}
-
-void key_close(struct key *key) {
-    if (key->value && key->access == FOR_WRITING) {
-        // A small filter rests packed; one that room was made for in vain becomes so again.
-        if (packed_is_packed(key->value)) {
-            packed_close(key->value, key->filter);
-        } else if (packed_is_small(key->filter)) {
-            key_set(key, key->filter);
-        }
-        metrics_settle(&key->known, metrics_usage(key->value, key->filter));
-    }
-    RedisModule_CloseKey(key->handle);
 }

@@ -1,8 +1,5 @@
-/* The commands that put filters together or empty them: BF.MERGE, BF.INTERSTORE, BF.CLEAR. See
- * commands.c for the rules they follow.
- *
- * They are propagated as they came: what they do follows from the filters alone, and a replica has
- * the same ones. */
+/* The commands that combine filters or empty them: BF.MERGE, BF.INTERSTORE, BF.CLEAR. See
+ * commands.c for the steps they go. */
 
 #include "module/args.h"
 #include "module/commands.h"
@@ -11,6 +8,8 @@
 #include "module/core/measure.h"
 #include "module/core/mem.h"
 #include "module/key.h"
+#include "module/replay.h"
+#include "module/replicate.h"
 #include "module/reply.h"
 
 #include <ctype.h>
@@ -30,10 +29,18 @@ static void sources_close(struct sources *sources) {
     for (size_t i = 0; i < sources->nkeys; i++) key_close(&sources->keys[i]);
     mem_free(sources->keys);
     mem_free(sources->filters);
+    *sources = (struct sources){0};
 }
 
-/* Opens n keys that hold a filter or nothing. False if one of them does not, or there is not the
- * memory for the list, and the error has been sent. The caller calls sources_close either way. */
+/* A key that has expired is deleted when it is opened, which lets other modules run, and they may
+ * change any key. So all keys of the command are looked at before the first is opened to stay. */
+static void settle_keys(RedisModuleCtx *ctx, RedisModuleString **names, int n) {
+    for (int i = 0; i < n; i++) key_exists(ctx, names[i]);
+}
+
+/* Opens n keys that hold a filter or nothing. False if one of them holds anything else, or there is
+ * no memory for the list, and the error has been sent. The caller calls sources_close either way.
+ */
 static bool sources_open(RedisModuleCtx *ctx, RedisModuleString **names, size_t n,
                          struct sources *sources) {
     *sources = (struct sources){.keys = mem_alloc(n * sizeof(struct key)),
@@ -44,7 +51,7 @@ static bool sources_open(RedisModuleCtx *ctx, RedisModuleString **names, size_t 
     }
     while (sources->nkeys < n) {
         struct key *key = &sources->keys[sources->nkeys];
-        bool is_good = key_open(ctx, names[sources->nkeys], FOR_READING, key);
+        bool is_good = key_open(ctx, names[sources->nkeys], AS_SOURCE, key);
         sources->nkeys++;
         if (!is_good) return false;
         if (key->filter) sources->filters[sources->nfilters++] = key->filter;
@@ -101,8 +108,9 @@ static bool are_alike(RedisModuleCtx *ctx, const char *verb, const struct filter
 
 /* ---- BF.MERGE ----------------------------------------------------------------------------- */
 
-/* The filter to merge into: the key's own, or a copy of it if that cannot say that its count is an
- * estimate, or of the first source if there is none. NULL: no memory. */
+/* The filter to merge into: the key's own, or an unpacked copy of it, since a packed one cannot say
+ * that its count is an estimate, or a copy of the first source if there is none. NULL: no memory.
+ */
 static struct filter *merge_target(const struct key *dest, const struct sources *sources,
                                    uint64_t max_bytes) {
     if (dest->value && !packed_is_packed(dest->value)) return dest->filter;
@@ -121,7 +129,7 @@ static const char *merge(struct key *dest, const struct sources *sources, bool *
     enum status st = combine_union(target, sources->filters, sources->nfilters, max_bytes, changed);
     if (target != dest->filter) {
         if (st == STATUS_OK && (is_new || *changed)) {
-            key_set(dest, target);
+            key_put(dest, target, false);
         } else {
             filter_free(target);
         }
@@ -141,12 +149,13 @@ static void log_overfill(const struct key *dest) {
     size_t n = len < sizeof(shown) - 1 ? len : sizeof(shown) - 1;
     for (size_t i = 0; i < n; i++) shown[i] = isprint((unsigned char)name[i]) ? name[i] : '?';
     shown[n] = '\0';
-    RedisModule_Log(dest->ctx, "warning",
-                    "BF.MERGE overfilled %s: about %llu items in a capacity of %llu, false yes now "
-                    "%.3g, promised %.3g; BF.STATS has more",
-                    shown, (unsigned long long)filter_items(dest->filter),
-                    (unsigned long long)filter_capacity(dest->filter),
-                    measure_error_rate(dest->filter), measure_promise(dest->filter));
+    RedisModule_Log(
+        dest->ctx, "warning",
+        "BF.MERGE overfilled %s: about %llu items in a capacity of %llu, false-positive "
+        "rate now %.3g, promised %.3g; BF.STATS has more",
+        shown, (unsigned long long)filter_items(dest->filter),
+        (unsigned long long)filter_capacity(dest->filter), measure_error_rate(dest->filter),
+        measure_promise(dest->filter));
 }
 
 /* BF.MERGE dest source [source ...] */
@@ -154,8 +163,9 @@ int cmd_merge(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
     if (argc < 3) return RedisModule_WrongArity(ctx);
     struct sources sources = {0};
     struct key dest;
-    if (!key_open(ctx, argv[1], FOR_WRITING, &dest)) goto out;
-    if (!sources_open(ctx, argv + 2, (size_t)argc - 2, &sources)) goto out;
+    settle_keys(ctx, argv + 1, argc - 1);
+    bool is_open = key_open(ctx, argv[1], FOR_WRITING, &dest);
+    if (!is_open || !sources_open(ctx, argv + 2, (size_t)argc - 2, &sources)) goto out;
     if (!dest.filter && sources.nfilters == 0) {
         RedisModule_ReplyWithError(ctx, ERR_NOT_FOUND);
         goto out;
@@ -170,12 +180,13 @@ int cmd_merge(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
     }
     RedisModule_ReplyWithSimpleString(ctx, "OK");
     metrics.merges++;
-    if (changed) {
-        bool is_news = !was_overfilled && !config_is_told(ctx);
-        if (is_news && measure_is_overfilled(dest.filter)) log_overfill(&dest);
-        RedisModule_ReplicateVerbatim(ctx);
-        key_announce(&dest, "bf.merge");
-    }
+    if (!changed) goto out;
+    bool is_news = !was_overfilled && !replay_is(ctx);
+    if (is_news && measure_is_overfilled(dest.filter)) log_overfill(&dest);
+    replicate_keys(ctx, "BF.MERGE", argv + 1, (size_t)argc - 1);
+    sources_close(&sources);
+    key_close_changed(&dest, "bf.merge");
+    return REDISMODULE_OK;
 out:
     sources_close(&sources);
     key_close(&dest);
@@ -201,31 +212,16 @@ static bool have_one_layer(RedisModuleCtx *ctx, const struct sources *sources) {
     return true;
 }
 
-/* Puts `common` in the place of what dest held, or nothing if it is NULL; a TTL goes with the
- * former, as with SINTERSTORE. */
-static void interstore(struct key *dest, struct filter *common) {
-    bool existed = dest->value != NULL;
-    if (existed) key_delete(dest);
-    RedisModule_ReplyWithSimpleString(dest->ctx, "OK");
-    if (!existed && !common) return;
-    RedisModule_ReplicateVerbatim(dest->ctx);
-    if (common) {
-        key_set(dest, common);
-        key_announce(dest, "bf.interstore");
-    } else {
-        key_announce_deletion(dest);
-    }
-}
-
 /* BF.INTERSTORE dest source [source ...] */
 int cmd_interstore(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
     if (argc < 3) return RedisModule_WrongArity(ctx);
     struct sources sources = {0};
-    struct key dest;
-    if (!key_open(ctx, argv[1], FOR_WRITING, &dest)) goto out;
-    if (!sources_open(ctx, argv + 2, (size_t)argc - 2, &sources)) goto out;
-    if (!have_one_layer(ctx, &sources) || !are_alike(ctx, "intersect", NULL, &sources)) goto out;
     struct filter *common = NULL;
+    struct key dest;
+    settle_keys(ctx, argv + 1, argc - 1);
+    bool is_open = key_open(ctx, argv[1], FOR_WRITING, &dest);
+    if (!is_open || !sources_open(ctx, argv + 2, (size_t)argc - 2, &sources)) goto out;
+    if (!have_one_layer(ctx, &sources) || !are_alike(ctx, "intersect", NULL, &sources)) goto out;
     bool is_empty = sources.nfilters < sources.nkeys; // a missing source has nothing in common
     if (!is_empty && combine_intersection(sources.filters, sources.nfilters, config_max_bytes(ctx),
                                           &common) != STATUS_OK) {
@@ -233,8 +229,17 @@ int cmd_interstore(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
         goto out;
     }
     sources_close(&sources); // dest may be one of them
-    sources = (struct sources){0};
-    interstore(&dest, common);
+    RedisModule_ReplyWithSimpleString(ctx, "OK");
+    if (!dest.filter && !common) goto out;
+    replicate_keys(ctx, "BF.INTERSTORE", argv + 1, (size_t)argc - 1);
+    if (common) {
+        key_put(&dest, common, true); // a TTL goes with what was there, as with SINTERSTORE
+        key_close_changed(&dest, "bf.interstore");
+    } else {
+        key_delete(&dest);
+        key_close_deleted(&dest);
+    }
+    return REDISMODULE_OK;
 out:
     sources_close(&sources);
     key_close(&dest);
@@ -255,8 +260,9 @@ int cmd_clear(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
     }
     RedisModule_ReplyWithSimpleString(ctx, "OK");
     if (changed) {
-        RedisModule_ReplicateVerbatim(ctx);
-        key_announce(&key, "bf.clear");
+        replicate_keys(ctx, "BF.CLEAR", argv + 1, 1);
+        key_close_changed(&key, "bf.clear");
+        return REDISMODULE_OK;
     }
 out:
     key_close(&key);

@@ -56,6 +56,7 @@
 #define ERR_CHUNK_OUTSIDE "ERR invalid offset - no link found"
 #define ERR_CHUNK_CROSSING "ERR invalid chunk - Too big for current filter"
 #define ERR_CHUNK_GAP "ERR invalid chunk - out of sequence"
+#define ERR_CHUNK_REPLACE "ERR REPLACE goes with the header only, iterator 1"
 
 /* Of BF.EXPORT and BF.IMPORT */
 #define ERR_BAD_FORMAT "ERR bad format"

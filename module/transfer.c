@@ -1,11 +1,13 @@
-/* The commands that take filters out of the server and in again: BF.SCANDUMP, BF.LOADCHUNK,
- * BF.EXPORT, BF.IMPORT. See commands.c for the rules they follow. */
+/* The commands that export and import filters: BF.SCANDUMP, BF.LOADCHUNK, BF.EXPORT, BF.IMPORT. See
+ * commands.c for the steps they go. */
 
 #include "module/args.h"
 #include "module/commands.h"
 #include "module/config.h"
 #include "module/core/mem.h"
 #include "module/key.h"
+#include "module/replay.h"
+#include "module/replicate.h"
 #include "module/reply.h"
 #include "rdb/codec.h"
 #include "rdb/formats.h"
@@ -51,23 +53,24 @@ int cmd_scandump(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
     return REDISMODULE_OK;
 }
 
-/* The header: creates a filter that waits for its bits; one of RedisBloom's is there at once,
- * empty. NULL, or the error text. */
+/* The header: puts a filter that waits for its bits; one of RedisBloom's is there at once, empty.
+ * NULL, or the error text. */
 static const char *load_header(struct key *key, const char *data, size_t len) {
     struct filter *filter;
     enum status st =
         codec_decode_header((const uint8_t *)data, len, config_max_bytes(key->ctx), &filter);
     if (st == STATUS_NOMEM) return ERR_NO_MEMORY;
     if (st != STATUS_OK) return ERR_BAD_DATA;
-    if (filter->is_loading) { // a dump is taken of whole filters only
+    if (filter->is_loading) { // a dump is taken of filters that are all there
         filter_free(filter);
         return ERR_BAD_DATA;
     }
     if (!filter->is_adopted) {
         filter->is_loading = true;
         filter->loaded = 0;
+        if (replay_is(key->ctx)) replay_note_own();
     }
-    key_set(key, filter);
+    key_put(key, filter, true);
     return NULL;
 }
 
@@ -85,26 +88,33 @@ static const char *load_piece(struct key *key, long long iterator, const char *d
     }
 }
 
-/* BF.LOADCHUNK key iterator data. What BF.SCANDUMP gave, in the same order; if it was RedisBloom's,
- * or is of a filter adopted from it, in any order. */
+/* The words of BF.LOADCHUNK. NULL, or the error text. */
+static const char *parse_loadchunk(RedisModuleString **argv, int argc, long long *iterator,
+                                   bool *replaces) {
+    if (argc < 4 || argc > 5) return ARGS_WRONG_ARITY;
+    if (RedisModule_StringToLongLong(argv[2], iterator) != REDISMODULE_OK) return ERR_ITERATOR;
+    *replaces = argc == 5;
+    if (!*replaces) return NULL;
+    if (!args_is_word(argv[4], "REPLACE")) return ERR_UNKNOWN_ARGUMENT;
+    return *iterator == 1 ? NULL : ERR_CHUNK_REPLACE;
+}
+
+/* BF.LOADCHUNK key iterator data [REPLACE]. What BF.SCANDUMP gave, in the same order; if it was
+ * RedisBloom's, or is of a filter adopted from it, in any order. REPLACE goes with the header, and
+ * drops the filter that is there, with its TTL. */
 int cmd_loadchunk(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
-    if (argc != 4) return RedisModule_WrongArity(ctx);
     long long iterator;
-    if (RedisModule_StringToLongLong(argv[2], &iterator) != REDISMODULE_OK) {
-        return RedisModule_ReplyWithError(ctx, ERR_ITERATOR);
-    }
+    bool replaces, changed = true;
+    const char *error = parse_loadchunk(argv, argc, &iterator, &replaces);
+    if (error) return args_reply_error(ctx, error);
     struct key key;
     if (!key_open_any(ctx, argv[1], FOR_WRITING, &key)) goto out;
     size_t len;
     const char *data = RedisModule_StringPtrLen(argv[3], &len);
-    bool changed = true;
-    const char *error;
-    if (key.filter) {
+    if (key.filter && !replaces) {
         error = load_piece(&key, iterator, data, len, &changed);
-    } else if (iterator == 1) {
-        error = load_header(&key, data, len);
     } else {
-        error = ERR_NOT_FOUND;
+        error = iterator == 1 ? load_header(&key, data, len) : ERR_NOT_FOUND;
     }
     if (error) {
         RedisModule_ReplyWithError(ctx, error);
@@ -112,8 +122,9 @@ int cmd_loadchunk(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
     }
     RedisModule_ReplyWithSimpleString(ctx, "OK");
     if (changed) {
-        RedisModule_ReplicateVerbatim(ctx);
-        key_announce(&key, "bf.loadchunk");
+        replicate_chunk(ctx, argv[1], iterator, argv[3], replaces);
+        key_close_changed(&key, "bf.loadchunk");
+        return REDISMODULE_OK;
     }
 out:
     key_close(&key);
@@ -157,35 +168,6 @@ int cmd_export(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
     return REDISMODULE_OK;
 }
 
-/* As BF.LOADCHUNK commands, so that no replica has to take more than a piece at a time. */
-static void replicate_import(struct key *key, bool replaced) {
-    const struct filter *filter = key->filter;
-    if (replaced) RedisModule_Replicate(key->ctx, "UNLINK", "s", key->name);
-    size_t len = codec_header_size(filter);
-    uint8_t *header = RedisModule_Alloc(len);
-    codec_encode_header(filter, header);
-    RedisModule_Replicate(key->ctx, "BF.LOADCHUNK", "slb", key->name, 1LL, (const char *)header,
-                          len);
-    RedisModule_Free(header);
-    const uint8_t *bytes;
-    size_t piece;
-    for (uint64_t at = 0; (piece = codec_piece_at(filter, at, CODEC_PIECE_BYTES, &bytes)) > 0;) {
-        at += piece;
-        RedisModule_Replicate(key->ctx, "BF.LOADCHUNK", "slb", key->name, (long long)(at + 1),
-                              (const char *)bytes, piece);
-    }
-}
-
-static void import_filter(struct key *key, struct filter *filter) {
-    bool replaced = key->filter != NULL;
-    if (replaced) key_delete(key); // with its TTL, as RESTORE does
-    key_set(key, filter);
-    RedisModule_ReplyWithSimpleString(key->ctx, "OK");
-    metrics.imports++;
-    replicate_import(key, replaced);
-    key_announce(key, "bf.import");
-}
-
 /* BF.IMPORT key FORMAT f [CAPACITY n] [EXPANSION n] [HASH XXH64|FNV1A] [REPLACE] DATA bytes */
 int cmd_import(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
     struct import_args args;
@@ -203,8 +185,15 @@ int cmd_import(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
     enum status st = formats_decode(args.format, (const uint8_t *)data, len, &args.options,
                                     config_max_bytes(ctx), &filter, &fault);
     if (st == STATUS_OK) {
-        import_filter(&key, filter);
-    } else if (st == STATUS_NOMEM) {
+        bool replaces = key.filter != NULL;
+        key_put(&key, filter, true); // with its TTL, as RESTORE does
+        RedisModule_ReplyWithSimpleString(ctx, "OK");
+        metrics.imports++;
+        replicate_filter(ctx, argv[1], filter, replaces);
+        key_close_changed(&key, "bf.import");
+        return REDISMODULE_OK;
+    }
+    if (st == STATUS_NOMEM) {
         RedisModule_ReplyWithError(ctx, ERR_NO_MEMORY);
     } else {
         char text[128];

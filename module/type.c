@@ -5,8 +5,10 @@
 
 #include "module/type.h"
 
+#include "module/config.h"
 #include "module/core/packed.h"
 #include "module/metrics.h"
+#include "module/replay.h"
 #include "rdb/bytes.h"
 #include "rdb/codec.h"
 
@@ -40,10 +42,11 @@ static char *encode_header(const struct filter *filter, size_t *len) {
 }
 
 /* The server's setting rdbcompression: switches it, and returns whether that changed it. There is
- * no call for strings that shall not be compressed, but the setting is looked at for every string,
- * and the process that saves does nothing else meanwhile: it is a child, or the server itself and
- * busy until the save is done. */
+ * no call for strings that shall not be compressed, but the setting is looked at for every string.
+ * Only in a child process, which saves and ends: in the server itself the commands would be counted
+ * and announced. */
 static bool switch_compression(const char *from, const char *to) {
+    if (!(RedisModule_GetContextFlags(own_context) & REDISMODULE_CTX_FLAGS_IS_CHILD)) return false;
     RedisModuleCallReply *now =
         RedisModule_Call(own_context, "CONFIG", "cc", "GET", "rdbcompression");
     RedisModuleCallReply *value = now ? RedisModule_CallReplyArrayElement(now, 1) : NULL;
@@ -101,8 +104,9 @@ static struct filter *load_header(RedisModuleIO *io, const char **fault) {
         return NULL;
     }
     struct filter *filter = NULL;
-    enum status st = codec_decode_header((const uint8_t *)bytes, len, FILTER_NO_LIMIT, &filter);
-    if (st == STATUS_NOMEM) *fault = "not enough memory";
+    uint64_t max_bytes = config_max_loaded_bytes(RedisModule_GetContextFromIO(io));
+    enum status st = codec_decode_header((const uint8_t *)bytes, len, max_bytes, &filter);
+    if (st == STATUS_NOMEM) *fault = TYPE_NO_MEMORY;
     if (st == STATUS_CORRUPT) *fault = "not a filter header, or a damaged one";
     RedisModule_Free(bytes);
     if (filter && filter->is_adopted) { // a header of RedisBloom's, which has a type of its own
@@ -157,6 +161,7 @@ static void *on_rdb_load(RedisModuleIO *io, int encver) {
     if (!fault) {
         void *value = packed_rest(filter);
         metrics_hold(value);
+        replay_note_own();
         return value;
     }
     RedisModule_LogIOError(io, "warning", "bloomport: cannot load a filter: %s", fault);

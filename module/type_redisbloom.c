@@ -4,6 +4,7 @@
  * items, layers, options, growth; then for each layer its capacity, error rate, hashes, bits per
  * item, bits, n2, the array as one string, and its items (rdb/FORMAT.md, section 6). */
 
+#include "module/config.h"
 #include "module/metrics.h"
 #include "module/type.h"
 #include "rdb/redisbloom.h"
@@ -37,7 +38,6 @@ void type_redisbloom_save(RedisModuleIO *io, void *value) {
 /* ---- Loading ------------------------------------------------------------------------------ */
 
 static const char TRUNCATED[] = "truncated";
-static const char NO_MEMORY[] = "not enough memory";
 
 /* The filter with none of its layers, or NULL and what is wrong. */
 static struct filter *load_fixed(RedisModuleIO *io, struct redisbloom_fixed *fixed,
@@ -51,12 +51,12 @@ static struct filter *load_fixed(RedisModuleIO *io, struct redisbloom_fixed *fix
         return NULL;
     }
     struct filter *filter = redisbloom_new_bare(fixed, fault);
-    if (!filter && !*fault) *fault = NO_MEMORY;
+    if (!filter && !*fault) *fault = TYPE_NO_MEMORY;
     return filter;
 }
 
 /* The string that was read becomes the layer's array: no second copy of a large one is needed. */
-static const char *load_layer(RedisModuleIO *io, struct filter *filter) {
+static const char *load_layer(RedisModuleIO *io, uint64_t max_bytes, struct filter *filter) {
     struct redisbloom_layer fields;
     fields.capacity = RedisModule_LoadUnsigned(io);
     fields.error_rate = RedisModule_LoadDouble(io);
@@ -64,6 +64,7 @@ static const char *load_layer(RedisModuleIO *io, struct filter *filter) {
     fields.bits_per_item = RedisModule_LoadDouble(io);
     fields.nbits = RedisModule_LoadUnsigned(io);
     fields.n2 = RedisModule_LoadUnsigned(io);
+    if (fields.nbits / 8 > max_bytes) return TYPE_NO_MEMORY;
     size_t len = 0;
     char *bits = RedisModule_LoadStringBuffer(io, &len);
     fields.items = RedisModule_LoadUnsigned(io);
@@ -77,19 +78,22 @@ static const char *load_layer(RedisModuleIO *io, struct filter *filter) {
     struct layer *layer = &filter->layers[filter->nlayers - 1];
     layer->bits = (uint8_t *)bits;
     layer->ones = layer_count_ones(layer);
-    return NULL;
+    return filter_size_bytes(filter) > max_bytes ? TYPE_NO_MEMORY : NULL;
 }
 
 void *type_redisbloom_load(RedisModuleIO *io, int encver) {
     const char *fault = NULL;
     struct filter *filter = NULL;
     struct redisbloom_fixed fixed;
+    uint64_t max_bytes = config_max_loaded_bytes(RedisModule_GetContextFromIO(io));
     if (encver != TYPE_REDISBLOOM_ENCODING) {
         fault = "its encoding version is not 4, the only one known here";
     } else {
         filter = load_fixed(io, &fixed, &fault);
     }
-    for (uint64_t i = 0; !fault && i < fixed.nlayers; i++) fault = load_layer(io, filter);
+    for (uint64_t i = 0; !fault && i < fixed.nlayers; i++) {
+        fault = load_layer(io, max_bytes, filter);
+    }
     if (!fault) fault = redisbloom_check_sums(filter, fixed.items);
     if (!fault) {
         metrics_hold(filter);

@@ -2,11 +2,9 @@
 
 #include "rdb/codec.h"
 
-#include "module/core/blocked.h"
 #include "rdb/bytes.h"
 #include "rdb/redisbloom.h"
 
-#include <math.h>
 #include <string.h>
 
 #define MAGIC "BLOOMPRT"
@@ -74,81 +72,42 @@ static bool envelope_is_sound(const uint8_t *bytes, size_t len) {
     return take_u64(&tail) == hash_checksum(bytes, len - CHECKSUM_BYTES);
 }
 
-/* The promise is an error rate or bits per key, never both. NaN fails every comparison, and what is
- * not given is 0, not -0, so that nobody can tell filters apart that are the same. */
-static bool promise_is_sound(const struct filter *f) {
-    if (signbit(f->error_rate) || signbit(f->bits_per_key)) return false;
-    if (f->bits_per_key != 0) {
-        return f->error_rate == 0 && f->bits_per_key >= SIZING_MIN_BITS_PER_KEY &&
-               f->bits_per_key <= SIZING_MAX_BITS_PER_KEY;
-    }
-    return f->error_rate > 0 && f->error_rate < 1;
-}
-
-/* One layer by itself. Every counted item set at least one bit, and at most k. */
-static bool layer_is_sound(const struct layer *l, struct geometry geometry, bool is_estimated) {
-    if (l->nbits < 1 || l->nbits > sizing_max_bits(geometry)) return false;
-    if (l->nhashes < 1 || l->nhashes > SIZING_MOST_HASHES) return false;
-    if (geometry.layout == LAYOUT_BLOCKED &&
-        (l->nbits % BLOCKED_BLOCK_BITS != 0 || l->nhashes != BLOCKED_HASHES)) {
-        return false;
-    }
-    if (l->capacity < 1 || l->capacity > FILTER_MAX_CAPACITY) return false;
-    if (l->items > l->capacity && !is_estimated) return false;
-    if (l->ones > l->nbits || l->items > l->ones) return false;
-    if (l->ones > 0 && l->items < (l->ones - 1) / l->nhashes + 1) return false;
-    return l->error_rate > 0 && l->error_rate <= 1;
-}
-
 static void take_layer(struct reader *r, struct geometry geometry, struct layer *layer) {
-    layer->layout = (uint8_t)geometry.layout;
-    layer->shift = (uint8_t)hash_shift(geometry.scheme);
+    layer_set_geometry(layer, geometry);
     layer->capacity = take_u64(r);
     layer->items = take_u64(r);
     layer->ones = take_u64(r);
     layer->error_rate = take_f64(r);
     layer->nhashes = take_u32(r);
     uint64_t nbits = take_u64(r);
-    if (nbits != 0) layer_set_nbits(layer, nbits); // 0 is refused with the rest
+    if (nbits != 0) layer_set_nbits(layer, nbits); // 0 is rejected with the rest
 }
 
-/* Everything before the layers; false if anything is out of its range. */
+/* Everything before the layers; false if it is not what this version writes. */
 static bool take_fixed(struct reader *r, struct filter *f, uint32_t *nlayers) {
     take_u64(r); // the magic, checked with the envelope
     uint32_t version = take_u32(r);
-    uint8_t scheme = take_u8(r);
-    uint8_t layout = take_u8(r);
+    f->scheme = (enum scheme)take_u8(r);
+    f->layout = (enum layout)take_u8(r);
     uint64_t flags = take_uint(r, 2);
     f->expansion = take_u32(r);
     *nlayers = take_u32(r);
     f->error_rate = take_f64(r);
     f->bits_per_key = take_f64(r);
     f->loaded = take_u64(r);
-    if (r->bad || version != VERSION || !hash_is_scheme(scheme) || layout >= LAYOUT_COUNT) {
-        return false;
-    }
-    f->scheme = (enum scheme)scheme;
-    f->layout = (enum layout)layout;
     f->is_loading = (flags & FLAG_LOADING) != 0;
     f->is_estimated = (flags & FLAG_ESTIMATED) != 0;
-    if (f->layout == LAYOUT_BLOCKED && f->scheme != SCHEME_XXH64) return false;
-    return (flags & ~(uint64_t)KNOWN_FLAGS) == 0 && f->expansion <= FILTER_MAX_EXPANSION &&
-           promise_is_sound(f);
+    return !r->bad && version == VERSION && (flags & ~(uint64_t)KNOWN_FLAGS) == 0 &&
+           f->layout < LAYOUT_COUNT && hash_is_scheme(f->scheme);
 }
 
-/* Reads the layers' fields into f->layers and checks them, one by one and together. */
+/* Reads the layers' fields and checks the filter as a whole. */
 static bool take_layers(struct reader *r, struct filter *f, uint32_t nlayers) {
     struct geometry geometry = {f->layout, f->scheme};
-    uint64_t capacity = 0, total = 0;
-    for (uint32_t i = 0; i < nlayers; i++) {
-        struct layer *layer = &f->layers[i];
-        take_layer(r, geometry, layer);
-        if (r->bad || !layer_is_sound(layer, geometry, f->is_estimated)) return false;
-        if (__builtin_add_overflow(capacity, layer->capacity, &capacity)) return false;
-        if (capacity > FILTER_MAX_CAPACITY) return false;
-        total += layer_bytes(layer->nbits); // at most 2^57 each, and checked each time
-        if (total > SIZING_MAX_BITS) return false;
-    }
+    for (uint32_t i = 0; i < nlayers; i++) take_layer(r, geometry, &f->layers[i]);
+    f->nlayers = nlayers;
+    if (r->bad || limits_fault(f)) return false;
+    uint64_t total = filter_array_bytes(f);
     return f->is_loading ? f->loaded < total : f->loaded == total;
 }
 
@@ -158,9 +117,8 @@ static enum status decode_own(const uint8_t *bytes, size_t len, struct filter **
     struct reader r = {bytes, len - CHECKSUM_BYTES, false};
     struct filter fixed = {0};
     uint32_t nlayers;
-    if (!take_fixed(&r, &fixed, &nlayers) || nlayers == 0 || r.left / LAYER_BYTES != nlayers) {
-        return STATUS_CORRUPT;
-    }
+    if (!take_fixed(&r, &fixed, &nlayers) || r.left / LAYER_BYTES != nlayers) return STATUS_CORRUPT;
+    if (nlayers < 1 || nlayers > LIMITS_MAX_LAYERS) return STATUS_CORRUPT;
     struct filter *filter = filter_new_bare(nlayers);
     if (!filter) return STATUS_NOMEM;
     fixed.layers = filter->layers;
@@ -170,7 +128,6 @@ static enum status decode_own(const uint8_t *bytes, size_t len, struct filter **
         filter_free(filter);
         return STATUS_CORRUPT;
     }
-    filter->nlayers = nlayers;
     *out = filter;
     return STATUS_OK;
 }

@@ -300,7 +300,7 @@ static enum status decode_single(const struct single *s, const struct formats_op
 /* ---- Reading RedisBloom's dump ------------------------------------------------------------ */
 
 const char *formats_obstacle_to_native(const struct filter *filter) {
-    if (filter->expansion > FILTER_MAX_EXPANSION) return "expansion";
+    if (filter->expansion > LIMITS_MAX_EXPANSION) return "expansion";
     for (uint32_t i = 0; i < filter->nlayers; i++) {
         const struct layer *layer = &filter->layers[i];
         if (layer->nhashes > SIZING_MOST_HASHES) return "hashes";

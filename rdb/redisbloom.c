@@ -45,7 +45,7 @@ static const char *check_fixed(const struct redisbloom_fixed *fixed) {
     if ((fixed->options & ~(uint64_t)OPTION_NONSCALING) != OPTIONS) {
         return "options: only 5 and 13 are known, what RedisBloom has written since 2.0";
     }
-    if (fixed->nlayers < 1 || fixed->nlayers > REDISBLOOM_MAX_LAYERS) return "number of layers";
+    if (fixed->nlayers < 1 || fixed->nlayers > LIMITS_MAX_LAYERS) return "number of layers";
     bool scales = !(fixed->options & OPTION_NONSCALING);
     return fixed->growth > UINT32_MAX || (scales && fixed->growth < 1) ? "expansion" : NULL;
 }
@@ -63,54 +63,39 @@ struct filter *redisbloom_new_bare(const struct redisbloom_fixed *fixed, const c
     return filter;
 }
 
-/* Written so that a NaN fails. The number of hashes bounds what one lookup costs. */
+/* What only this format has; the layer as such is checked by limits.h. */
 static const char *check_layer(const struct redisbloom_layer *l) {
-    if (!(l->error_rate > 0 && l->error_rate < 1)) return "error rate";
-    if (!(l->bits_per_item > 0 && l->bits_per_item < 10000)) return "bits per item";
-    if (l->nhashes < 1 || l->nhashes > SIZING_ADOPTED_HASHES ||
-        (double)l->nhashes != ceil(l->bits_per_item * REAL_LN2)) {
+    if (l->nhashes > UINT32_MAX || (double)l->nhashes != ceil(l->bits_per_item * REAL_LN2)) {
         return "hashes";
     }
-    if (l->nbits < 1 || l->nbits > SIZING_MAX_BITS || l->nbits % 8 != 0) return "bits";
-    if (l->nbytes != l->nbits / 8) return "bits";
-    if (l->capacity < 1 || l->capacity > FILTER_MAX_CAPACITY) return "capacity";
-    if (l->items > INT64_MAX) return "items";
+    if (l->nbits < 1 || l->nbytes != l->nbits / 8) return "bits";
     return l->n2 != 0 ? "n2: only 0 is known, what RedisBloom has written since 2.0" : NULL;
 }
 
 const char *redisbloom_put_layer(struct filter *filter, const struct redisbloom_layer *from) {
-    const char *fault = check_layer(from);
-    if (fault) return fault;
-    struct layer *layer = &filter->layers[filter->nlayers++];
-    *layer = (struct layer){
+    struct layer layer = {
         .capacity = from->capacity,
         .items = from->items,
         .error_rate = from->error_rate,
         .bits_per_item = from->bits_per_item,
         .nhashes = (uint32_t)from->nhashes,
-        .layout = LAYOUT_CLASSIC,
-        .shift = (uint8_t)hash_shift(SCHEME_MURMUR),
     };
-    layer_set_nbits(layer, from->nbits);
-    return NULL;
+    layer_set_geometry(&layer, (struct geometry){LAYOUT_CLASSIC, SCHEME_MURMUR});
+    if (from->nbits > 0) layer_set_nbits(&layer, from->nbits);
+    const char *fault = limits_layer_fault(filter, &layer);
+    if (!fault) fault = check_layer(from);
+    if (!fault) filter->layers[filter->nlayers++] = layer;
+    return fault;
 }
 
 const char *redisbloom_check_sums(struct filter *filter, uint64_t items) {
-    uint64_t sum = 0, capacity = 0, bytes = 0;
-    for (uint32_t i = 0; i < filter->nlayers; i++) {
-        const struct layer *layer = &filter->layers[i];
-        sum += layer->items; // each term below 2^63, and so is the sum before it
-        capacity += layer->capacity;
-        bytes += layer_bytes(layer->nbits);
-        if (sum > INT64_MAX) return "items";
-        if (capacity > FILTER_MAX_CAPACITY) return "capacity";
-        if (bytes > SIZING_MAX_BITS) return "bits";
-    }
-    if (sum != items) return "items";
-    filter->loaded = bytes;
     // The first layer of a scaling filter got half of what was asked for.
     double first = filter->layers[0].error_rate;
     filter->error_rate = filter->expansion && first < 0.5 ? 2 * first : first;
+    const char *fault = limits_fault(filter);
+    if (fault) return fault;
+    if (filter_items(filter) != items) return "items";
+    filter->loaded = filter_array_bytes(filter);
     return NULL;
 }
 

@@ -14,9 +14,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* More than its rules can give: the error rate halves from layer to layer, and is 0 after 1,075. */
-#define REDISBLOOM_MAX_LAYERS 65536
-
 /* The fields of a filter and of a layer, as wide as the widest place that has them. */
 struct redisbloom_fixed {
     uint64_t items, nlayers, options, growth;

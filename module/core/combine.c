@@ -65,28 +65,26 @@ static const struct filter *first_with(const struct filter *const *others, uint3
     return *others;
 }
 
-/* Room for the layers that `into` has and those it gets, up to `nlayers` in all. */
+/* Whether `into` can have `nlayers` layers, its own and those it lacks. The counts become
+ * estimates, which may be as large as the number of bits: their sum must be legal whatever they
+ * are. */
 static enum status check_room(const struct filter *into, const struct filter *const *others,
                               uint32_t nlayers, uint64_t max_bytes) {
-    uint64_t bytes = filter_structure_bytes(nlayers) + filter_array_bytes(into);
-    uint64_t capacity = filter_capacity(into);
-    for (uint32_t i = into->nlayers; i < nlayers; i++) {
-        const struct filter *from = first_with(others, i);
+    uint64_t bytes = filter_structure_bytes(nlayers), most = 0;
+    for (uint32_t i = 0; i < nlayers; i++) {
+        const struct filter *from = i < into->nlayers ? into : first_with(others, i);
         const struct layer *layer = &from->layers[i];
-        if (from->is_adopted != into->is_adopted)
-            return STATUS_PARAM; // they differ in what is legal
+        if (from->is_adopted != into->is_adopted) return STATUS_PARAM; // other fields are legal
         bytes += layer_bytes(layer->nbits);
-        capacity += layer->capacity; // both at most 2^63 - 1
-        if (capacity > FILTER_MAX_CAPACITY) return STATUS_PARAM;
+        most += layer->capacity > layer->nbits ? layer->capacity : layer->nbits;
+        if (most > LIMITS_MAX_COUNT) return STATUS_PARAM;
     }
-    return bytes > max_bytes ? STATUS_NOMEM : STATUS_OK;
+    return bytes > max_bytes && nlayers > into->nlayers ? STATUS_NOMEM : STATUS_OK;
 }
 
 /* Gives `into` copies of the layers it lacks. On any failure it is as before. */
-static enum status extend(struct filter *into, const struct filter *const *others, uint32_t nlayers,
-                          uint64_t max_bytes) {
-    enum status st = check_room(into, others, nlayers, max_bytes);
-    if (st != STATUS_OK) return st;
+static enum status extend(struct filter *into, const struct filter *const *others,
+                          uint32_t nlayers) {
     struct layer *layers = mem_alloc(nlayers * sizeof(*layers));
     if (!layers) return STATUS_NOMEM;
     memcpy(layers, into->layers, into->nlayers * sizeof(*layers));
@@ -110,10 +108,9 @@ enum status combine_union(struct filter *into, const struct filter *const *other
                           uint64_t max_bytes, bool *changed) {
     uint32_t nlayers = longest(into, others, n)->nlayers;
     bool grows = nlayers > into->nlayers;
-    if (grows) {
-        enum status st = extend(into, others, nlayers, max_bytes);
-        if (st != STATUS_OK) return st;
-    }
+    enum status st = check_room(into, others, nlayers, max_bytes);
+    if (st == STATUS_OK && grows) st = extend(into, others, nlayers);
+    if (st != STATUS_OK) return st;
     uint64_t fresh = 0;
     for (uint32_t i = 0; i < into->nlayers; i++) {
         uint64_t more = combine_layer(into, i, others, n, bits_unite);

@@ -1,38 +1,42 @@
 /* The scalable filter: what a key holds. A chain of layers, the newest last; items go into the
- * newest, and when that holds its capacity a larger one is put behind it (Almeida et al. 2007).
+ * newest, and when that holds its capacity a larger one is appended (Almeida et al. 2007).
+ *
+ *   struct filter            layers[0]        layers[1]      layers[nlayers - 1]
+ *   parameters, promise ---> oldest, full --> full --> ... --> newest: items are added here
  *
  * "Contains" means "maybe": false is certain, true is wrong at most as often as promised.
  *
- * The promise. A filter asked for by error rate p answers a false yes at most with probability p,
- * however far it grows; one asked for by bits per key has exactly those bits in its first layer,
- * and grows within twice the rate they give. How the rate is shared among the layers stands in
- * sizing.c. Tuned for: far more lookups than adds, few layers, arrays larger than the caches. */
+ * The promise. A filter sized by error rate p gives a false positive at most with probability p,
+ * however far it grows; one sized by bits per key has exactly those bits in its first layer, and
+ * grows within twice the rate they give. How the rate is shared among the layers stands in
+ * sizing.c. Tuned for: far more lookups than adds, few layers, arrays larger than the caches.
+ *
+ * An add never grows a filter by itself: filter_add returns STATUS_GROW, the caller, who knows how
+ * large it may become, calls filter_grow, and adds again. */
 
 #ifndef BLOOMPORT_FILTER_H
 #define BLOOMPORT_FILTER_H
 
 #include "module/core/hash.h"
 #include "module/core/layer.h"
+#include "module/core/limits.h"
 #include "module/core/status.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#define FILTER_MAX_CAPACITY INT64_MAX // what an integer of the protocol can say
-#define FILTER_MAX_EXPANSION 32768
 #define FILTER_NO_LIMIT UINT64_MAX // for max_bytes
 
 /* What a user chooses at creation. */
 struct filter_params {
-    uint64_t capacity;   // of the first layer, 1 to FILTER_MAX_CAPACITY
+    uint64_t capacity;   // of the first layer, 1 to LIMITS_MAX_COUNT
     double error_rate;   // between 0 and 1, both excluded; not used if bits_per_key is
     double bits_per_key; // 1 to 256, or 0: sized by error_rate
-    uint32_t expansion;  // 0 (non-scaling) to FILTER_MAX_EXPANSION
+    uint32_t expansion;  // 0 (non-scaling) to LIMITS_MAX_EXPANSION
     enum layout layout;
     enum scheme scheme;
     bool is_adopted; // as RedisBloom would make it: by error rate, CLASSIC, MURMUR
-    bool is_default; // nobody named them: they are those of the settings
 };
 
 struct filter {
@@ -53,72 +57,55 @@ struct filter {
 
 /* A fresh, empty filter of at most max_bytes bytes.
  * STATUS_PARAM: a parameter out of range, or more bits than layout and scheme can address.
- * STATUS_NOMEM: it would take more than max_bytes, or the allocator said no. */
+ * STATUS_NOMEM: it would take more than max_bytes, or there is no memory. */
 enum status filter_new(const struct filter_params *params, uint64_t max_bytes, struct filter **out);
 
 /* A filter with room for `nlayers` layers, none of them there yet: for decoders, which fill in
- * everything. NULL if the allocator says no. */
+ * everything. NULL if there is no memory. */
 struct filter *filter_new_bare(uint32_t nlayers);
 
-/* A filter of its own with the same contents. STATUS_NOMEM if the allocator says no. */
+/* A filter of its own with the same contents. STATUS_NOMEM if there is no memory. */
 enum status filter_copy(const struct filter *from, struct filter **out);
 
 void filter_free(struct filter *filter);
 
 /* Gives every layer of a decoded filter, none of which has bits yet, an array of zeroes.
- * STATUS_NOMEM if the allocator says no. */
+ * STATUS_NOMEM if there is no memory. */
 enum status filter_alloc_bits(struct filter *filter);
 
-/* Takes all items out: what is left is the first layer, empty, and the parameters. *changed:
- * whether it was any different. STATUS_NOMEM if it has more layers and the allocator says no. */
+/* Removes all items: what is left is the first layer, empty, and the parameters. *changed: whether
+ * it was any different. STATUS_NOMEM if it has more layers and there is no memory. */
 enum status filter_empty(struct filter *filter, bool *changed);
 
 /* The first layer's part of the error rate that was asked for. */
 double filter_first_rate(double error_rate, uint32_t expansion);
 
+/* The layer that takes new items. */
+static inline struct layer *filter_newest(const struct filter *filter) {
+    return &filter->layers[filter->nlayers - 1];
+}
+
 static inline struct hash filter_hash(const struct filter *filter, const void *item, size_t len) {
-    // A blocked layer looks at one word only.
-    if (filter->layout == LAYOUT_BLOCKED) return (struct hash){XXH64(item, len, 0), 0};
-    return hash_item(filter->scheme, item, len);
+    return layer_hash(filter_newest(filter), item, len);
 }
 
 /* False: surely never added. True: maybe added. */
 bool filter_contains(const struct filter *filter, struct hash hash);
 
-/* Where the items of a batch come from and where the answers go: a few at a time, in order. The
- * source puts the hashes of items `from` to `from` + n - 1 into `out`; the sink is told whether
- * each of them is contained, or was added. While they work, the memory of others arrives. */
-typedef void filter_source(void *context, size_t from, size_t n, struct hash *out);
-typedef void filter_sink(void *context, size_t from, size_t n, const bool *answers);
+/* Adds an item. *added: whether the filter changed, that is, did not contain the item already.
+ * STATUS_GROW: the newest layer holds its capacity. STATUS_FULL: the same, and the filter does not
+ * scale. An item that is contained already is STATUS_OK, not added, even in a full filter. */
+enum status filter_add(struct filter *filter, struct hash hash, bool *added);
 
-/* filter_contains for items 0 to n - 1, with the cost of memory shared among them. */
-void filter_contains_each(const struct filter *filter, size_t n, filter_source *source,
-                          filter_sink *sink, void *context);
+/* Both for item i of a probe of the newest layer (layer_probe_all). */
+bool filter_probed_contains(const struct filter *filter, const struct probe *probe, size_t i);
+enum status filter_probed_add(struct filter *filter, const struct probe *probe, size_t i,
+                              bool *added);
 
-/* The same for an array of hashes: contained[i] answers for hashes[i]. */
-void filter_contains_many(const struct filter *filter, const struct hash *hashes, size_t n,
-                          bool *contained);
-
-/* Adds an item, growing the filter if it is full, to at most max_bytes bytes.
- * *added: whether the filter changed, that is, did not contain the item already.
- * STATUS_FULL: a non-scaling filter holds its capacity. STATUS_NOMEM: it cannot grow.
- * An item that is contained already is STATUS_OK, not added, even in a full filter. */
-enum status filter_add(struct filter *filter, struct hash hash, uint64_t max_bytes, bool *added);
-
-/* Both for item i of a group that has asked the newest layer for all its lines (layer.h). */
-bool filter_contains_asked(const struct filter *filter, const struct group *group, size_t i);
-enum status filter_add_asked(struct filter *filter, const struct group *group, size_t i,
-                             uint64_t max_bytes, bool *added);
-
-/* Adds items 0 to n - 1, in order, exactly as n calls of filter_add would, with the cost of memory
- * shared among them. Stops at the first item that is not STATUS_OK and returns its status; *done is
- * then its index, else n. The sink is told of the items before *done. */
-enum status filter_add_each(struct filter *filter, size_t n, uint64_t max_bytes,
-                            filter_source *source, filter_sink *sink, void *context, size_t *done);
-
-/* The same for an array of hashes: added[i] answers for hashes[i], i < *done. */
-enum status filter_add_many(struct filter *filter, const struct hash *hashes, size_t n,
-                            uint64_t max_bytes, bool *added, size_t *done);
+/* Appends a new, empty layer, the filter's size then being at most max_bytes bytes and, if it is
+ * adopted, max_layers layers. STATUS_NOMEM: that or another limit (limits.h) is in the way, or
+ * there is no memory; then the filter is as before. */
+enum status filter_grow(struct filter *filter, uint64_t max_bytes, uint32_t max_layers);
 
 /* Sums. In the header, since BF.ADD needs them before and after (metrics.h). */
 

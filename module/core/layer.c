@@ -18,28 +18,20 @@ void layer_set_nbits(struct layer *layer, uint64_t nbits) {
     layer->inverse = UINT64_MAX / nbits;
 }
 
+void layer_set_geometry(struct layer *layer, struct geometry geometry) {
+    layer->layout = (uint8_t)geometry.layout;
+    layer->scheme = (uint8_t)geometry.scheme;
+    layer->shift = (uint8_t)hash_shift(geometry.scheme);
+}
+
 enum status layer_init(struct layer *layer, struct sizing size, struct geometry geometry,
                        uint64_t capacity, double error_rate) {
     uint8_t *bits = mem_alloc_zeroed((size_t)layer_bytes(size.nbits));
     if (!bits) return STATUS_NOMEM;
-    *layer = (struct layer){.bits = bits,
-                            .capacity = capacity,
-                            .error_rate = error_rate,
-                            .nhashes = size.nhashes,
-                            .layout = (uint8_t)geometry.layout,
-                            .shift = (uint8_t)hash_shift(geometry.scheme)};
+    *layer = (struct layer){
+        .bits = bits, .capacity = capacity, .error_rate = error_rate, .nhashes = size.nhashes};
+    layer_set_geometry(layer, geometry);
     layer_set_nbits(layer, size.nbits);
-    return STATUS_OK;
-}
-
-enum status layer_copy(struct layer *to, const struct layer *from) {
-    size_t size = (size_t)layer_bytes(from->nbits);
-    uint8_t *bits = mem_alloc(size);
-    if (!bits) return STATUS_NOMEM;
-    *to = *from;
-    to->bits = bits;
-    layer_advise_pages(to);
-    memcpy(bits, from->bits, size);
     return STATUS_OK;
 }
 
@@ -62,6 +54,32 @@ void layer_advise_pages(struct layer *layer) {
     }
 }
 
+/* Copies the pages that have a set bit, to memory that is all zero. Reading a page that was never
+ * written to makes nothing resident, writing to it does. */
+static void copy_set_pages(uint8_t *to, const uint8_t *from, size_t size) {
+    const size_t page = 4096;
+    for (size_t at = 0; at < size; at += page) {
+        size_t len = size - at < page ? size - at : page;
+        if (bits_count(from + at, len) > 0) memcpy(to + at, from + at, len);
+    }
+}
+
+enum status layer_copy(struct layer *to, const struct layer *from) {
+    size_t size = (size_t)layer_bytes(from->nbits);
+    bool is_sparse = from->ones < dense_ones(from);
+    uint8_t *bits = is_sparse ? mem_alloc_zeroed(size) : mem_alloc(size);
+    if (!bits) return STATUS_NOMEM;
+    *to = *from;
+    to->bits = bits;
+    layer_advise_pages(to);
+    if (is_sparse) {
+        copy_set_pages(bits, from->bits, size);
+    } else {
+        memcpy(bits, from->bits, size);
+    }
+    return STATUS_OK;
+}
+
 void layer_clear(struct layer *layer) {
     uint64_t size = layer_bytes(layer->nbits);
     if (layer->bits && size >= HUGE_BYTES) mem_use_small_pages(layer->bits, (size_t)size);
@@ -75,57 +93,6 @@ static inline bool bit_is_set(const struct layer *layer, uint64_t pos) {
     return layer->bits[pos >> 3] >> (pos & 7) & 1;
 }
 
-/* Computes the positions `from` to `to` - 1 and asks for their lines. */
-static inline void ask(const struct layer *layer, struct hash hash, uint64_t *pos, uint32_t from,
-                       uint32_t to) {
-    uint64_t walk = hash.a + from * hash.b;
-    for (uint32_t i = from; i < to; i++, walk += hash.b) {
-        pos[i] = layer_position(layer, walk);
-        prefetch_line(layer->bits + (pos[i] >> 3));
-    }
-}
-
-static inline bool all_set(const struct layer *layer, const uint64_t *pos, uint32_t from,
-                           uint32_t to) {
-    bool hit = true;
-    for (uint32_t i = from; i < to; i++) hit &= bit_is_set(layer, pos[i]);
-    return hit;
-}
-
-/* For the k that no list of positions has room for. */
-static bool walk_contains(const struct layer *layer, struct hash hash) {
-    uint64_t walk = hash.a;
-    for (uint32_t i = 0; i < layer->nhashes; i++, walk += hash.b) {
-        if (!bit_is_set(layer, layer_position(layer, walk))) return false;
-    }
-    return true;
-}
-
-static bool has_list(const struct layer *layer) {
-    return layer->layout == LAYOUT_CLASSIC && layer->nhashes <= LAYER_MAX_PROBES;
-}
-
-/* Of a layer that has no list of positions. */
-static bool plain_contains(const struct layer *layer, struct hash hash) {
-    if (layer->layout == LAYOUT_BLOCKED) return blocked_contains(layer->bits, layer->nbits, hash.a);
-    return walk_contains(layer, hash);
-}
-
-/* Of one item, whose lines may yet arrive: the first that says no is enough. */
-static bool are_set(const struct layer *layer, const uint64_t *pos) {
-    for (uint32_t i = 0; i < layer->nhashes; i++) {
-        if (!bit_is_set(layer, pos[i])) return false;
-    }
-    return true;
-}
-
-bool layer_contains(const struct layer *layer, struct hash hash) {
-    if (!has_list(layer)) return plain_contains(layer, hash);
-    uint64_t pos[LAYER_MAX_PROBES];
-    ask(layer, hash, pos, 0, layer->nhashes); // all lines are on their way before one is looked at
-    return are_set(layer, pos);
-}
-
 static inline uint64_t set_bit(struct layer *layer, uint64_t pos) {
     uint8_t mask = (uint8_t)(1U << (pos & 7));
     uint8_t *byte = &layer->bits[pos >> 3];
@@ -134,16 +101,16 @@ static inline uint64_t set_bit(struct layer *layer, uint64_t pos) {
     return fresh;
 }
 
-/* Sets the bits and returns how many were not set. Nothing is written for an item whose bits are
- * all there: its lines stay clean, and its pages are not copied while a child is saving. */
-static uint64_t set_listed(struct layer *layer, const uint64_t *pos) {
-    if (all_set(layer, pos, 0, layer->nhashes)) return 0;
-    uint64_t fresh = 0;
-    for (uint32_t i = 0; i < layer->nhashes; i++) fresh += set_bit(layer, pos[i]);
-    return fresh;
+/* The definition of CLASSIC, and what is used for a k that no probe has room for. */
+static bool classic_contains(const struct layer *layer, struct hash hash) {
+    uint64_t walk = hash.a;
+    for (uint32_t i = 0; i < layer->nhashes; i++, walk += hash.b) {
+        if (!bit_is_set(layer, layer_position(layer, walk))) return false;
+    }
+    return true;
 }
 
-static uint64_t set_walked(struct layer *layer, struct hash hash) {
+static uint64_t classic_add(struct layer *layer, struct hash hash) {
     uint64_t fresh = 0, walk = hash.a;
     for (uint32_t i = 0; i < layer->nhashes; i++, walk += hash.b) {
         fresh += set_bit(layer, layer_position(layer, walk));
@@ -151,6 +118,7 @@ static uint64_t set_walked(struct layer *layer, struct hash hash) {
     return fresh;
 }
 
+/* Counts an add that set so many bits for the first time; whether it set any. */
 static bool count_fresh(struct layer *layer, uint64_t fresh) {
     bool was_sparse = layer->ones < dense_ones(layer);
     layer->ones += fresh;
@@ -163,124 +131,185 @@ bool layer_add(struct layer *layer, struct hash hash) {
     if (layer->layout == LAYOUT_BLOCKED) {
         return count_fresh(layer, blocked_add(layer->bits, layer->nbits, hash.a));
     }
-    if (!has_list(layer)) return count_fresh(layer, set_walked(layer, hash));
-    uint64_t pos[LAYER_MAX_PROBES];
-    ask(layer, hash, pos, 0, layer->nhashes);
-    return count_fresh(layer, set_listed(layer, pos));
+    return count_fresh(layer, classic_add(layer, hash));
 }
 
-/* ---- A group -------------------------------------------------------------------------------- */
+/* ---- Positions ------------------------------------------------------------------------------ */
 
-/* In a layer that is half full three probes find seven absent items out of eight, so only the first
- * three lines are asked for at first, and the rest of those that pass. */
-#define FIRST_PROBES 3
-
-static uint32_t first_probes(const struct layer *layer) {
-    return layer->nhashes < FIRST_PROBES ? layer->nhashes : FIRST_PROBES;
+/* Whether a probe has room for the positions of an item; else it is probed bit by bit. */
+static bool has_positions(const struct layer *layer) {
+    return layer->layout == LAYOUT_CLASSIC && layer->nhashes <= PROBE_MAX_HASHES;
 }
 
-static void ask_blocks(const struct layer *layer, const struct group *group) {
-    for (size_t i = 0; i < group->n; i++) {
-        blocked_prefetch(layer->bits, layer->nbits, group->hashes[i].a);
-    }
-}
-
-/* The positions 0 to `to` - 1 of each item. */
-static void ask_group(const struct layer *layer, struct group *group, uint32_t to) {
-    if (layer->layout == LAYOUT_BLOCKED) {
-        ask_blocks(layer, group);
-    } else if (has_list(layer)) {
-        for (size_t i = 0; i < group->n; i++) {
-            ask(layer, group->hashes[i], group->pos[i], 0, to);
-        }
-    }
-}
-
-void layer_ask(const struct layer *layer, struct group *group) {
-    ask_group(layer, group, first_probes(layer));
-}
-
-/* Looks at the first lines. Whether an item passes nobody can foresee, least of all the core: so it
- * is written down, not branched on. (Half of the branches were guessed wrong, and what is asked for
- * after a wrong guess is asked for late: 60 ns an item at 238 MiB instead of 51.) */
-static void note_passing(const struct layer *layer, struct group *group) {
-    group->npassing = 0;
-    for (size_t i = 0; i < group->n; i++) {
-        group->hits[i] = all_set(layer, group->pos[i], 0, first_probes(layer));
-        group->passing[group->npassing] = (uint8_t)i;
-        group->npassing += group->hits[i];
-    }
-}
-
-/* Asks for the rest once more. Of the lines it is asked for while it waits for as many as it can, a
- * core forgets some; those on their way cost nothing. (64 ns a present item instead of 76.) */
-static void ask_again(const struct layer *layer, const uint64_t *pos) {
-    for (uint32_t i = first_probes(layer); i < layer->nhashes; i++) {
+/* Computes the positions `from` to `to` - 1 and prefetches their lines. */
+static inline void locate(const struct layer *layer, struct hash hash, uint64_t *pos, uint32_t from,
+                          uint32_t to) {
+    uint64_t walk = hash.a + from * hash.b;
+    for (uint32_t i = from; i < to; i++, walk += hash.b) {
+        pos[i] = layer_position(layer, walk);
         prefetch_line(layer->bits + (pos[i] >> 3));
     }
 }
 
-void layer_ask_on(const struct layer *layer, struct group *group) {
-    if (!has_list(layer)) {
-        memset(group->hits, false, sizeof(group->hits)); // not known before the answer
-        return;
-    }
-    note_passing(layer, group);
-    for (size_t j = 0; j < group->npassing; j++) {
-        size_t i = group->passing[j];
-        ask(layer, group->hashes[i], group->pos[i], first_probes(layer), layer->nhashes);
-    }
-    for (size_t j = 0; j < group->npassing; j++) ask_again(layer, group->pos[group->passing[j]]);
+/* Without a branch, for lines that have arrived. */
+static inline bool all_set(const struct layer *layer, const uint64_t *pos, uint32_t from,
+                           uint32_t to) {
+    bool hit = true;
+    for (uint32_t i = from; i < to; i++) hit &= bit_is_set(layer, pos[i]);
+    return hit;
 }
 
-void layer_answer(const struct layer *layer, struct group *group, bool *contained) {
+/* For one item, whose lines may yet arrive: the first bit that is not set is enough. */
+static bool are_set(const struct layer *layer, const uint64_t *pos) {
+    for (uint32_t i = 0; i < layer->nhashes; i++) {
+        if (!bit_is_set(layer, pos[i])) return false;
+    }
+    return true;
+}
+
+/* Sets the bits and returns how many were not set. Nothing is written for an item whose bits are
+ * all there: its lines stay clean, and its pages are not copied while a child is saving. */
+static uint64_t set_all(struct layer *layer, const uint64_t *pos) {
+    if (all_set(layer, pos, 0, layer->nhashes)) return 0;
+    uint64_t fresh = 0;
+    for (uint32_t i = 0; i < layer->nhashes; i++) fresh += set_bit(layer, pos[i]);
+    return fresh;
+}
+
+bool layer_contains(const struct layer *layer, struct hash hash) {
+    if (layer->layout == LAYOUT_BLOCKED) return blocked_contains(layer->bits, layer->nbits, hash.a);
+    if (!has_positions(layer)) return classic_contains(layer, hash);
+    uint64_t pos[PROBE_MAX_HASHES];
+    locate(layer, hash, pos, 0, layer->nhashes); // all lines are prefetched before one is read
+    return are_set(layer, pos);
+}
+
+/* ---- Probes --------------------------------------------------------------------------------- */
+
+/* In a layer that is half full three bits find seven absent items out of eight, so only the first
+ * three lines are prefetched at first, and the rest of those that pass. */
+#define FIRST_HASHES 3
+
+static uint32_t first_hashes(const struct layer *layer) {
+    return layer->nhashes < FIRST_HASHES ? layer->nhashes : FIRST_HASHES;
+}
+
+static void prefetch_blocks(const struct layer *layer, const struct probe *probe) {
+    for (size_t i = 0; i < probe->n; i++) {
+        blocked_prefetch(layer->bits, layer->nbits, probe->hashes[i].a);
+    }
+}
+
+/* The positions 0 to `to` - 1 of each item. */
+static void locate_each(const struct layer *layer, struct probe *probe, uint32_t to) {
     if (layer->layout == LAYOUT_BLOCKED) {
-        blocked_contains_many(layer->bits, layer->nbits, group->hashes, group->n, contained);
-        return;
-    }
-    if (!has_list(layer)) {
-        for (size_t i = 0; i < group->n; i++) contained[i] = walk_contains(layer, group->hashes[i]);
-        return;
-    }
-    memset(contained, false, group->n);
-    for (size_t j = 0; j < group->npassing; j++) {
-        size_t i = group->passing[j];
-        contained[i] = all_set(layer, group->pos[i], first_probes(layer), layer->nhashes);
-    }
-}
-
-void layer_ask_all(const struct layer *layer, struct group *group) {
-    ask_group(layer, group, layer->nhashes);
-}
-
-bool layer_asked_contains(const struct layer *layer, const struct group *group, size_t i) {
-    if (!has_list(layer)) return plain_contains(layer, group->hashes[i]);
-    return are_set(layer, group->pos[i]);
-}
-
-bool layer_asked_add(struct layer *layer, const struct group *group, size_t i) {
-    if (!has_list(layer)) return layer_add(layer, group->hashes[i]);
-    return count_fresh(layer, set_listed(layer, group->pos[i]));
-}
-
-static void add_blocks(struct layer *layer, const struct group *group, bool *added) {
-    unsigned fresh[LAYER_GROUP];
-    blocked_add_many(layer->bits, layer->nbits, group->hashes, group->n, fresh);
-    for (size_t i = 0; i < group->n; i++) added[i] = count_fresh(layer, fresh[i]);
-}
-
-void layer_ask_and_add(struct layer *layer, struct group *asking, const struct group *group,
-                       bool *added) {
-    if (layer->layout == LAYOUT_BLOCKED) {
-        ask_blocks(layer, asking);
-        add_blocks(layer, group, added);
-        return;
-    }
-    for (size_t i = 0; i < asking->n || i < group->n; i++) {
-        if (i < asking->n && has_list(layer)) {
-            ask(layer, asking->hashes[i], asking->pos[i], 0, layer->nhashes);
+        prefetch_blocks(layer, probe);
+    } else if (has_positions(layer)) {
+        for (size_t i = 0; i < probe->n; i++) {
+            locate(layer, probe->hashes[i], probe->positions[i], 0, to);
         }
-        if (i < group->n) added[i] = layer_asked_add(layer, group, i);
+    }
+}
+
+void layer_probe_first(const struct layer *layer, struct probe *probe) {
+    locate_each(layer, probe, first_hashes(layer));
+}
+
+/* Looks at the first lines. Whether an item passes nobody can foresee, least of all the core, so it
+ * is noted instead of branched on. (Half of the branches were mispredicted, and what is prefetched
+ * after that is prefetched late: 60 ns an item at 238 MiB instead of 51.) */
+static void note_passing(const struct layer *layer, struct probe *probe) {
+    probe->npassing = 0;
+    for (size_t i = 0; i < probe->n; i++) {
+        probe->passes[i] = all_set(layer, probe->positions[i], 0, first_hashes(layer));
+        probe->passing[probe->npassing] = (uint8_t)i;
+        probe->npassing = (uint8_t)(probe->npassing + probe->passes[i]);
+    }
+}
+
+/* Prefetches the rest once more. A core drops some prefetches while it waits for as many lines as
+ * it can; those on their way cost nothing. (64 ns a present item instead of 76.) */
+static void prefetch_again(const struct layer *layer, const uint64_t *pos) {
+    for (uint32_t i = first_hashes(layer); i < layer->nhashes; i++) {
+        prefetch_line(layer->bits + (pos[i] >> 3));
+    }
+}
+
+void layer_probe_rest(const struct layer *layer, struct probe *probe) {
+    if (!has_positions(layer)) {
+        memset(probe->passes, false, sizeof(probe->passes)); // not looked at before the answer
+        return;
+    }
+    note_passing(layer, probe);
+    for (size_t j = 0; j < probe->npassing; j++) {
+        size_t i = probe->passing[j];
+        locate(layer, probe->hashes[i], probe->positions[i], first_hashes(layer), layer->nhashes);
+    }
+    for (size_t j = 0; j < probe->npassing; j++) {
+        prefetch_again(layer, probe->positions[probe->passing[j]]);
+    }
+}
+
+void layer_probe_contains(const struct layer *layer, const struct probe *probe, bool *contained) {
+    if (layer->layout == LAYOUT_BLOCKED) {
+        blocked_contains_many(layer->bits, layer->nbits, probe->hashes, probe->n, contained);
+        return;
+    }
+    if (!has_positions(layer)) {
+        for (size_t i = 0; i < probe->n; i++) {
+            contained[i] = classic_contains(layer, probe->hashes[i]);
+        }
+        return;
+    }
+    memset(contained, false, probe->n);
+    for (size_t j = 0; j < probe->npassing; j++) {
+        size_t i = probe->passing[j];
+        contained[i] = all_set(layer, probe->positions[i], first_hashes(layer), layer->nhashes);
+    }
+}
+
+static inline void note_layer(const struct layer *layer, struct probe *probe) {
+    probe->bits = layer->bits;
+    probe->nbits = layer->nbits;
+    probe->nhashes = layer->nhashes;
+    probe->layout = layer->layout;
+    probe->scheme = layer->scheme;
+}
+
+void layer_probe_all(const struct layer *layer, struct probe *probe) {
+    note_layer(layer, probe);
+    locate_each(layer, probe, layer->nhashes);
+}
+
+bool layer_probed_contains(const struct layer *layer, const struct probe *probe, size_t i) {
+    if (!has_positions(layer)) return layer_contains(layer, probe->hashes[i]);
+    return are_set(layer, probe->positions[i]);
+}
+
+bool layer_probed_add(struct layer *layer, const struct probe *probe, size_t i) {
+    if (!has_positions(layer)) return layer_add(layer, probe->hashes[i]);
+    return count_fresh(layer, set_all(layer, probe->positions[i]));
+}
+
+static void add_blocks(struct layer *layer, const struct probe *probe, bool *added) {
+    unsigned fresh[PROBE_ITEMS];
+    blocked_add_many(layer->bits, layer->nbits, probe->hashes, probe->n, fresh);
+    for (size_t i = 0; i < probe->n; i++) added[i] = count_fresh(layer, fresh[i]);
+}
+
+void layer_probe_and_add(struct layer *layer, struct probe *coming, const struct probe *probe,
+                         bool *added) {
+    note_layer(layer, coming);
+    if (layer->layout == LAYOUT_BLOCKED) {
+        prefetch_blocks(layer, coming);
+        add_blocks(layer, probe, added);
+        return;
+    }
+    for (size_t i = 0; i < coming->n || i < probe->n; i++) {
+        if (i < coming->n && has_positions(layer)) {
+            locate(layer, coming->hashes[i], coming->positions[i], 0, layer->nhashes);
+        }
+        if (i < probe->n) added[i] = layer_probed_add(layer, probe, i);
     }
 }
 
@@ -290,7 +319,7 @@ void layer_prefetch_first(const struct layer *layer, struct hash hash) {
         return;
     }
     uint64_t walk = hash.a;
-    for (uint32_t i = 0; i < first_probes(layer); i++, walk += hash.b) {
+    for (uint32_t i = 0; i < first_hashes(layer); i++, walk += hash.b) {
         prefetch_line(layer->bits + (layer_position(layer, walk) >> 3));
     }
 }

@@ -2,15 +2,21 @@
  *
  * Bit p lives in byte p>>3 under the mask 1<<(p&7). Where an item's bits are is the layout:
  *
- *   CLASSIC  k bits anywhere in the array, ((a + i*b mod 2^64) >> shift) mod m: fewest bits for a
- * given error rate, k cache misses. BLOCKED  8 bits in one block of 32 bytes, one in each of its
- * 32-bit words: one cache miss. This is the split-block filter of the Parquet specification, bit
- * for bit: the block is
+ *   CLASSIC  k bits anywhere in the array, bit i at ((a + i*b mod 2^64) >> shift) mod m: the fewest
+ *            bits for a given error rate, k cache misses.
+ *   BLOCKED  8 bits in one block of 32 bytes, one in each of its 32-bit words: one cache miss. This
+ *            is the split-block filter of the Parquet specification, bit for bit: the block is
  *            ((a >> 32) * blocks) >> 32, the bit in word i is (low half of a * SALT[i]) >> 27.
  *
- * A layer knows nothing of growth or promises: filter.h puts layers together. Tuned for arrays far
- * larger than the caches: everything here that takes many items hashes first, asks for the memory
- * of all of them, and only then looks at it. */
+ * layer_contains and layer_add are the definition. The rest of this file does the same faster, for
+ * arrays far larger than the caches: a *probe* holds the positions of up to eight items in one
+ * layer, and their cache lines are prefetched before anyone looks at them.
+ *
+ *        hash --> layer_probe_first --> layer_probe_rest --> layer_probe_contains     (lookups)
+ *        hash --> layer_probe_all   --> layer_probed_add                              (adds)
+ *                     ^ other probes go through the other steps while the memory arrives
+ *
+ * A layer knows nothing of growth or promises: filter.h makes chains of layers. */
 
 #ifndef BLOOMPORT_LAYER_H
 #define BLOOMPORT_LAYER_H
@@ -34,22 +40,30 @@ struct layer {
     double bits_per_item; // of an adopted filter: as RedisBloom stores it, to the last bit; else 0
     uint32_t nhashes;     // k
     uint8_t layout;       // enum layout
-    uint8_t shift;        // hash_shift of the filter's scheme
+    uint8_t scheme;       // enum scheme, the filter's
+    uint8_t shift;        // hash_shift of the scheme
 };
 
-/* Items on their way through a layer together, and the positions of their bits. So many that the
- * lines asked for at a time, three for each (layer.c), are as many as a core can wait for, some two
- * dozen: asking for those of 32 items at once took twice as long per item. */
-#define LAYER_GROUP 8
-#define LAYER_MAX_PROBES 32 // items with more, as imported layers may have, are walked one by one
+/* So many items that the lines prefetched at a time, three for each (layer.c), are as many as a
+ * core can wait for, some two dozen: those of 32 items at once took twice as long per item. */
+#define PROBE_ITEMS 8
+#define PROBE_MAX_HASHES 32 // items with more, as imported layers may have, are probed bit by bit
 
-struct group {
+/* Up to PROBE_ITEMS items and where their bits are in one layer. Only the hashes are the caller's
+ * to set; an uninitialised probe is otherwise fine. */
+struct probe {
     size_t n;
-    struct hash hashes[LAYER_GROUP];
-    bool hits[LAYER_GROUP];       // whether all bits seen so far are set
-    uint8_t passing[LAYER_GROUP]; // the numbers of the items that have hits
-    size_t npassing;
-    uint64_t pos[LAYER_GROUP][LAYER_MAX_PROBES];
+    struct hash hashes[PROBE_ITEMS];
+    // The layer that the positions are in. `bits` is compared, and never followed.
+    const uint8_t *bits;
+    uint64_t nbits;
+    uint32_t nhashes;
+    uint8_t layout, scheme; // and what the hashes were made for
+    // Lookups: whether an item's first bits are all set, and the numbers of those items
+    bool passes[PROBE_ITEMS];
+    uint8_t passing[PROBE_ITEMS];
+    uint8_t npassing;
+    uint64_t positions[PROBE_ITEMS][PROBE_MAX_HASHES];
 };
 
 static inline uint64_t layer_bytes(uint64_t nbits) {
@@ -73,11 +87,15 @@ static inline uint64_t layer_position(const struct layer *layer, uint64_t walk) 
 /* Sets nbits and what follows from it. */
 void layer_set_nbits(struct layer *layer, uint64_t nbits);
 
-/* Gives *layer an array of zero bits. STATUS_NOMEM if the allocator says no. */
+/* Sets layout and scheme and what follows from them. */
+void layer_set_geometry(struct layer *layer, struct geometry geometry);
+
+/* Gives *layer an array of zero bits. STATUS_NOMEM if there is no memory. */
 enum status layer_init(struct layer *layer, struct sizing size, struct geometry geometry,
                        uint64_t capacity, double error_rate);
 
-/* Makes *to a layer of its own with the same contents. STATUS_NOMEM if the allocator says no. */
+/* Makes *to a layer of its own with the same contents; pages without a set bit take no memory in a
+ * sparse one. STATUS_NOMEM if there is no memory. */
 enum status layer_copy(struct layer *to, const struct layer *from);
 
 /* Lets the bits be in huge pages (mem.h) if they are, or by `ones` soon will be, dense; else in
@@ -87,34 +105,52 @@ void layer_advise_pages(struct layer *layer);
 /* Releases the bits. The struct itself is the caller's. */
 void layer_clear(struct layer *layer);
 
+/* ---- One item: the definition ---- */
+
 /* False: surely not added. True: maybe added. */
 bool layer_contains(const struct layer *layer, struct hash hash);
 
-/* The same for a group of items, in three steps with other work between them, while the memory
- * arrives: ask for the first lines of each; look at them, and ask for the rest of those that pass;
- * answer, contained[i] for item i. */
-void layer_ask(const struct layer *layer, struct group *group);
-void layer_ask_on(const struct layer *layer, struct group *group);
-void layer_answer(const struct layer *layer, struct group *group, bool *contained);
-
-/* Asks for all lines of a group: for items that will be added. */
-void layer_ask_all(const struct layer *layer, struct group *group);
-
-/* layer_contains and layer_add for item i of a group that has asked for all lines. */
-bool layer_asked_contains(const struct layer *layer, const struct group *group, size_t i);
-bool layer_asked_add(struct layer *layer, const struct group *group, size_t i);
-
-/* Both at once, item by item in turn: asks for all lines of one group, and adds all of another,
- * added[i] for its item i. A core forgets what it is asked for beyond the lines it can wait for, so
- * this is a third quicker than one group after the other. */
-void layer_ask_and_add(struct layer *layer, struct group *asking, const struct group *group,
-                       bool *added);
-
-/* Asks for an item's first lines, of which nothing is remembered. */
-void layer_prefetch_first(const struct layer *layer, struct hash hash);
-
 /* Sets the item's bits; true, and counted, if at least one of them was not set before. */
 bool layer_add(struct layer *layer, struct hash hash);
+
+/* The hash of an item for this layer. */
+static inline struct hash layer_hash(const struct layer *layer, const void *item, size_t len) {
+    // A blocked layer needs one word only.
+    if (layer->layout == LAYOUT_BLOCKED) return (struct hash){XXH64(item, len, 0), 0};
+    return hash_item((enum scheme)layer->scheme, item, len);
+}
+
+/* ---- Probes: the same for up to eight items, with the memory prefetched ---- */
+
+/* Lookups, in three steps with other work between them: prefetch the first lines of each item; look
+ * at them, and prefetch the rest of those that pass; answer, contained[i] for item i. After
+ * layer_probe_rest, an item that does not pass is surely not contained, or not looked at yet. */
+void layer_probe_first(const struct layer *layer, struct probe *probe);
+void layer_probe_rest(const struct layer *layer, struct probe *probe);
+void layer_probe_contains(const struct layer *layer, const struct probe *probe, bool *contained);
+
+/* Adds, and single lookups: prefetch all lines; then layer_contains or layer_add for item i. */
+void layer_probe_all(const struct layer *layer, struct probe *probe);
+bool layer_probed_contains(const struct layer *layer, const struct probe *probe, size_t i);
+bool layer_probed_add(struct layer *layer, const struct probe *probe, size_t i);
+
+/* Whether layer_probe_all has been called with this layer, as it is now. */
+static inline bool layer_is_probed(const struct layer *layer, const struct probe *probe) {
+    return probe->bits == layer->bits && probe->nbits == layer->nbits &&
+           probe->nhashes == layer->nhashes && probe->layout == layer->layout &&
+           probe->scheme == layer->scheme;
+}
+
+/* Both at once, item by item in turn: prefetches all lines of the probe that comes, and adds all of
+ * another, added[i] for its item i. A core drops prefetches beyond the lines it can wait for, so
+ * this is a third faster than one probe after the other. */
+void layer_probe_and_add(struct layer *layer, struct probe *coming, const struct probe *probe,
+                         bool *added);
+
+/* Prefetches an item's first lines; nothing is remembered. */
+void layer_prefetch_first(const struct layer *layer, struct hash hash);
+
+/* ---- The bits as a whole ---- */
 
 /* The set bits of a run of bytes. */
 uint64_t layer_ones_in(const uint8_t *bytes, uint64_t size);
@@ -131,8 +167,8 @@ double layer_estimate(const struct layer *layer);
 /* The same as a count of items that changed something: rounded, at least ones/k, at most ones. */
 uint64_t layer_estimate_items(const struct layer *layer);
 
-/* The rate of false yes now: the share of set bits to the power k. Of BLOCKED, the mean of that
- * over blocks with as many items each as chance gives them, which is more. */
+/* The false-positive rate now: the share of set bits to the power k. In BLOCKED it is the mean of
+ * that over blocks with as many items each as chance gives them, which is more. */
 double layer_current_error_rate(const struct layer *layer);
 
 #endif

@@ -19,8 +19,6 @@
 #define SIZING_MOST_HASHES 255 // of those of others, and of the layers they grow
 #define SIZING_ADOPTED_HASHES                                                                      \
     1100 // of those adopted: RedisBloom's least rate, 2^-1074, takes 1,074
-#define SIZING_MIN_BITS_PER_KEY 1.0 // the range of BITSPERKEY
-#define SIZING_MAX_BITS_PER_KEY 256.0
 
 /* How a layer spreads an item's bits (layer.h). The numbers are part of the file format: they never
  * change. */

@@ -8,8 +8,9 @@
 
 enum status {
     STATUS_OK = 0,
-    STATUS_NOMEM,   // over the caller's limit, or the allocator said no
+    STATUS_NOMEM,   // over a limit, or there is no memory
     STATUS_FULL,    // a non-scaling filter holds its capacity already
+    STATUS_GROW,    // the filter must grow before it can take the item (filter_grow)
     STATUS_PARAM,   // a parameter outside its range, or a combination that cannot be
     STATUS_CORRUPT, // bytes that are not what they claim to be
 };

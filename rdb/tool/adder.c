@@ -51,7 +51,7 @@ static void add_in_turn(struct adder *adder, const struct block *block, uint64_t
     for (size_t i = 0, n; i < block->n; i += n) {
         size_t done;
         n = block->n - i < 1024 ? block->n - i : 1024;
-        if (filter_add_many(adder->filter, block->hashes + i, n, FILTER_NO_LIMIT, answers, &done)) {
+        if (batch_add_many(adder->filter, block->hashes + i, n, answers, &done)) {
             tool_die("there are more items than the capacity, %llu",
                      (unsigned long long)filter_capacity(adder->filter));
         }

@@ -1,7 +1,7 @@
 /* Hashes -> the bits of a fresh filter, by as many threads as there are cores. Each of them takes a
  * block from the source, which hashes it, and adds it.
  *
- * Two ways. The exact one is filter_add_many, block after block in the order in which they were
+ * Two ways. The exact one is batch_add_many, block after block in the order in which they were
  * taken, while the next ones are being hashed. The other, for filters whose exact count of items
  * nobody asks for, is that of sorter.h; the count is then the estimate, as after an import. The
  * bits are the same. */
@@ -9,7 +9,7 @@
 #ifndef BLOOMPORT_TOOL_ADDER_H
 #define BLOOMPORT_TOOL_ADDER_H
 
-#include "module/core/filter.h"
+#include "module/core/batch.h"
 #include "rdb/tool/items.h"
 
 #include <stdbool.h>

@@ -1,6 +1,7 @@
 /* bloomport check: items in, those that the filter may contain out; or, with --absent, those that
  * it surely does not. Memory: the filter and one buffer, however much comes in. */
 
+#include "module/core/batch.h"
 #include "rdb/tool/items.h"
 #include "rdb/tool/options.h"
 #include "rdb/tool/progress.h"
@@ -23,7 +24,7 @@ static uint64_t check_batch(const struct filter *filter, const struct item *batc
     struct hash hashes[ITEMS_BATCH];
     bool contained[ITEMS_BATCH];
     for (size_t i = 0; i < n; i++) hashes[i] = filter_hash(filter, batch[i].bytes, batch[i].len);
-    filter_contains_many(filter, hashes, n, contained);
+    batch_contains_many(filter, hashes, n, contained);
     uint64_t selected = 0;
     for (size_t i = 0; i < n; i++) {
         if (contained[i] == options->absent) continue;

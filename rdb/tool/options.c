@@ -31,7 +31,8 @@ static const struct {
     {'n', false, "capacity", "n", "items the filter is sized for (build: as many as come)"},
     {'l', false, "layout", "name", "classic (fewest bits) or blocked (fastest)"},
     {'H', false, "hash", "name", "xxh64 (default) or fnv1a, which portable files do not tell"},
-    {'f', false, "from", "format", "what the file is, if not dump, parquet, redisbloom or portable"},
+    {'f', false, "from", "format",
+     "what the file is, if not dump, parquet, redisbloom or portable"},
     {'F', false, "format", "format",
      "portable (default), sstable, leveldb, parquet, redisbloom, "
      "dump"},
@@ -101,7 +102,7 @@ static double parse_between(const char *name, const char *text, double over, dou
 
 static double parse_bits_per_key(const char *text) {
     double value = parse_real("bits-per-key", text);
-    if (!(value >= SIZING_MIN_BITS_PER_KEY && value <= SIZING_MAX_BITS_PER_KEY)) {
+    if (!(value >= LIMITS_MIN_BITS_PER_KEY && value <= LIMITS_MAX_BITS_PER_KEY)) {
         tool_die("--bits-per-key: %s is not from 1 to 256", text);
     }
     return value;

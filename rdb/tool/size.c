@@ -32,8 +32,8 @@ static struct sizing size_of(uint64_t items, uint64_t nbits, struct geometry geo
     double bits_per_key = (double)nbits / (double)items;
     if (nbits > sizing_max_bits(geometry)) refuse_size();
     // Beyond the range of bits per key k does not change any more.
-    if (bits_per_key < SIZING_MIN_BITS_PER_KEY) bits_per_key = SIZING_MIN_BITS_PER_KEY;
-    if (bits_per_key > SIZING_MAX_BITS_PER_KEY) bits_per_key = SIZING_MAX_BITS_PER_KEY;
+    if (bits_per_key < LIMITS_MIN_BITS_PER_KEY) bits_per_key = LIMITS_MIN_BITS_PER_KEY;
+    if (bits_per_key > LIMITS_MAX_BITS_PER_KEY) bits_per_key = LIMITS_MAX_BITS_PER_KEY;
     if (!sizing_by_bits(items, bits_per_key, geometry, &size)) refuse_size();
     uint64_t block = geometry.layout == LAYOUT_BLOCKED ? 256 : 1;
     size.nbits = nbits < block ? block : nbits / block * block;

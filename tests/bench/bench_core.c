@@ -17,8 +17,8 @@
  * BF.EXISTS pays more for memory than the same row here. */
 
 #define _GNU_SOURCE
-#include "module/core/filter.h"
 #include "module/core/prefetch.h"
+#include "tests/unit/growing.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -106,7 +106,7 @@ static uint64_t add_each(struct state *s, size_t n) {
     for (size_t i = 0; i < n; i++) {
         bool added = false;
         struct hash hash = filter_hash(s->filter, s->items[i], ITEM_BYTES);
-        if (filter_add(s->filter, hash, FILTER_NO_LIMIT, &added) != STATUS_OK) abort();
+        if (add_growing(s->filter, hash, FILTER_NO_LIMIT, &added) != STATUS_OK) abort();
         count += added;
     }
     return count;
@@ -114,34 +114,45 @@ static uint64_t add_each(struct state *s, size_t n) {
 
 /* ---- Batches: the window goes through the filter together --------------------------------- */
 
-struct batch {
-    struct state *state;
-    uint64_t yes;
-};
-
-static void hash_items(void *context, size_t from, size_t n, struct hash *out) {
-    struct state *s = ((struct batch *)context)->state;
-    for (size_t i = 0; i < n; i++) out[i] = filter_hash(s->filter, s->items[from + i], ITEM_BYTES);
-}
-
-static void count_yes(void *context, size_t from, size_t n, const bool *answers) {
-    (void)from;
-    for (size_t i = 0; i < n; i++) ((struct batch *)context)->yes += answers[i];
+/* As the server does it: hashed a few at a time, while the memory of others arrives. */
+static size_t hash_some(const struct state *s, size_t from, size_t n, struct hash *out) {
+    size_t some = n - from < PROBE_ITEMS ? n - from : PROBE_ITEMS;
+    for (size_t i = 0; i < some; i++) {
+        out[i] = filter_hash(s->filter, s->items[from + i], ITEM_BYTES);
+    }
+    return some;
 }
 
 static uint64_t contains_batch(struct state *s, size_t n) {
-    struct batch batch = {s, 0};
-    filter_contains_each(s->filter, n, hash_items, count_yes, &batch);
-    return batch.yes;
+    struct batch batch;
+    uint64_t yes = 0;
+    batch_init(&batch, s->filter);
+    for (size_t taken = 0, answered = 0; answered < n;) {
+        struct hash hashes[PROBE_ITEMS];
+        bool contained[PROBE_ITEMS];
+        size_t some = hash_some(s, taken, n, hashes);
+        size_t ready = batch_contains(&batch, hashes, some, contained);
+        for (size_t i = 0; i < ready; i++) yes += contained[i];
+        taken += some;
+        answered += ready;
+    }
+    return yes;
 }
 
 static uint64_t add_batch(struct state *s, size_t n) {
-    struct batch batch = {s, 0};
-    size_t done;
-    if (filter_add_each(s->filter, n, FILTER_NO_LIMIT, hash_items, count_yes, &batch, &done)) {
-        abort();
+    struct batch batch;
+    uint64_t yes = 0;
+    batch_init(&batch, s->filter);
+    for (size_t taken = 0, answered = 0; answered < n;) {
+        struct hash hashes[PROBE_ITEMS];
+        bool added[PROBE_ITEMS];
+        size_t ready, some = hash_some(s, taken, n, hashes);
+        if (batch_add(&batch, hashes, some, added, &ready) != STATUS_OK) abort();
+        for (size_t i = 0; i < ready; i++) yes += added[i];
+        taken += some;
+        answered += ready;
     }
-    return batch.yes;
+    return yes;
 }
 
 /* ---- What the machine gives: random cache lines of the same array, and nothing else --------- */
@@ -220,7 +231,7 @@ static void add_first_items(struct state *s, uint64_t n) {
         bool added;
         write_item(s->items[0], i);
         struct hash hash = filter_hash(s->filter, s->items[0], ITEM_BYTES);
-        if (filter_add(s->filter, hash, FILTER_NO_LIMIT, &added) != STATUS_OK) abort();
+        if (add_growing(s->filter, hash, FILTER_NO_LIMIT, &added) != STATUS_OK) abort();
     }
 }
 

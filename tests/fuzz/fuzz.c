@@ -215,7 +215,7 @@ static void ask(const struct filter *filter) {
     struct hash hashes[ITEMS];
     bool answers[ITEMS];
     for (uint8_t i = 0; i < ITEMS; i++) hashes[i] = filter_hash(filter, &i, i % 2);
-    filter_contains_many(filter, hashes, ITEMS, answers);
+    batch_contains_many(filter, hashes, ITEMS, answers);
     for (size_t i = 0; i < ITEMS; i++) CLAIM(answers[i] == filter_contains(filter, hashes[i]));
     for (uint32_t i = 0; i < filter->nlayers; i++) {
         uint64_t estimate = layer_estimate_items(&filter->layers[i]);
@@ -231,7 +231,7 @@ static void add(struct filter *filter) {
         struct hash hash = filter_hash(filter, &i, sizeof(i));
         bool known = filter_contains(filter, hash), added = false;
         uint64_t items = filter_items(filter);
-        enum status st = filter_add(filter, hash, FILTER_NO_LIMIT, &added);
+        enum status st = add_growing(filter, hash, FILTER_NO_LIMIT, &added);
         CLAIM(st == STATUS_OK ? added == !known && filter_contains(filter, hash) : !known);
         CLAIM(filter_items(filter) == items + (st == STATUS_OK && added));
         if (st != STATUS_OK) break;
@@ -241,7 +241,7 @@ static void add(struct filter *filter) {
     size_t done;
     for (uint8_t i = 0; i < ITEMS; i++) hashes[i] = filter_hash(filter, &i, 1);
     uint64_t items = filter_items(filter);
-    filter_add_many(filter, hashes, ITEMS, FILTER_NO_LIMIT, added, &done);
+    add_many_growing(filter, hashes, ITEMS, FILTER_NO_LIMIT, added, &done);
     for (size_t i = 0; i < done; i++) {
         items += added[i];
         CLAIM(filter_contains(filter, hashes[i]));

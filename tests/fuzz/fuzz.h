@@ -7,8 +7,8 @@
 #ifndef BLOOMPORT_FUZZ_H
 #define BLOOMPORT_FUZZ_H
 
-#include "module/core/filter.h"
 #include "rdb/bytes.h"
+#include "tests/unit/growing.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -172,7 +172,7 @@ static void op_add(struct state *s, uint8_t item) {
     struct packed_view view;
     struct filter *filter = packed_open(s->value, &view);
     bool added = false;
-    enum status st = filter_add(filter, filter_hash(filter, &item, 1), 1 << 16, &added);
+    enum status st = add_growing(filter, filter_hash(filter, &item, 1), 1 << 16, &added);
     packed_close(s->value, filter);
     model_follows(&s->model, filter, st, added, item);
 }
@@ -190,7 +190,7 @@ static void op_add_many(struct state *s, uint8_t count) {
     }
     // Room for what the model has layers for: it grows at most twice.
     uint64_t limit = s->model.layers[s->model.nlayers - 1].capacity < n ? 0 : 1 << 16;
-    enum status st = filter_add_many(filter, hashes, n, limit, added, &done);
+    enum status st = add_many_growing(filter, hashes, n, limit, added, &done);
     packed_close(s->value, filter);
     CLAIM((st == STATUS_OK) == (done == n));
     for (size_t i = 0; i < done + (st != STATUS_OK); i++) {
@@ -217,7 +217,7 @@ static void op_contains_many(const struct state *s, uint8_t count) {
         uint8_t item = (uint8_t)(count - i);
         hashes[i] = filter_hash(filter, &item, 1);
     }
-    filter_contains_many(filter, hashes, n, answers);
+    batch_contains_many(filter, hashes, n, answers);
     for (size_t i = 0; i < n; i++) {
         CLAIM(answers[i] == model_contains(&s->model, (uint8_t)(count - i)));
     }

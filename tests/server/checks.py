@@ -47,7 +47,7 @@ COMMANDS = {
     "BF.INFO": (-2, ("k",)),
     "BF.DEBUG": (2, ("k",)),
     "BF.SCANDUMP": (3, ("k", "0")),
-    "BF.LOADCHUNK": (4, ("k", "1", "data")),
+    "BF.LOADCHUNK": (-4, ("k", "1", "data")),
     "BF.EXPORT": (-2, ("k",)),
     "BF.MERGE": (-3, ("k", "a")),
     "BF.INTERSTORE": (-3, ("k", "a")),

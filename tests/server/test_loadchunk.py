@@ -342,7 +342,19 @@ def test_bits_beyond_the_last_one_are_refused(call):
 
 def test_wrong_number_of_words_is_an_arity_error(call, chunks):
     assert_refused(call, arity_error("BF.LOADCHUNK"), "BF.LOADCHUNK", "copy", 1)
-    assert_refused(call, arity_error("BF.LOADCHUNK"), "BF.LOADCHUNK", "copy", 1, chunks[0][1], "x")
+    assert_refused(call, arity_error("BF.LOADCHUNK"), "BF.LOADCHUNK", "copy", 1, chunks[0][1], "REPLACE", "x")
+    assert_refused(call, "ERR Unknown argument received", "BF.LOADCHUNK", "copy", 1, chunks[0][1], "x")
+
+
+def test_replace_with_the_header_drops_the_filter_that_is_there_with_its_ttl(call, chunks):
+    call("BF.ADD", "copy", "old")
+    assert_refused(call, "ERR REPLACE goes with the header only, iterator 1", "BF.LOADCHUNK", "copy", 2, b"x", "REPLACE")
+    assert_refused(call, BAD_DATA, "BF.LOADCHUNK", "copy", 1, b"no header", "REPLACE")
+    call("EXPIRE", "copy", 1000)
+    for (iterator, data), more in zip(chunks, [["replace"]] + [[]] * len(chunks)):
+        assert call("BF.LOADCHUNK", "copy", iterator, data, *more) == OK
+    assert filter_state(call, "copy") == filter_state(call, "k")
+    assert call("TTL", "copy").plain == -1
 
 
 def test_random_iterators_and_lengths_never_hurt(call, half):

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from checks import info
-from filters import HUNDRED_MB, Filters, load_random, server_info, until
+from checks import info, load
+from filters import HUNDRED_MB, Filters, Layer, header, load_random, server_info, until
 from resp import OK, ONE, integer
 
 
@@ -47,9 +47,9 @@ def test_unlink_frees_a_small_filter_at_once(fresh):
 
 
 def test_unlink_frees_a_filter_of_many_layers_in_the_background(fresh):
-    fresh("BF.RESERVE", "k", "0.01", "1", "EXPANSION", "1")
-    fresh("BF.MADD", "k", *range(300))
-    assert info(fresh, "k")["Number of filters"] > 100
+    layers = [Layer(capacity=10, items=0, ones=0, error_rate=0.0001, k=7, m=64)] * 200
+    load(fresh, "k", [(1, header(layers))] + [(8 * i + 9, bytes(8)) for i in range(200)])
+    assert info(fresh, "k")["Number of filters"] == 200
     done = sum(lazyfreed(fresh))
     assert fresh("UNLINK", "k") == ONE
     assert sum(lazyfreed(fresh)) == done + 1

@@ -1,4 +1,5 @@
-/* For `make coverage`: the tool ends by _exit when something is wrong, which would lose the counts. */
+/* For `make coverage`: the tool ends by _exit when something is wrong, which would lose the counts.
+ */
 
 #include <gcov.h>
 

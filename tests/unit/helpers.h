@@ -6,6 +6,7 @@
 
 #include "module/core/filter.h"
 #include "module/core/mem.h"
+#include "tests/unit/growing.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -185,7 +186,7 @@ UNUSED static struct filter *filter_by_bits(uint64_t capacity, double bits_per_k
 /* Adds item `i`, which must work; true if it counted. */
 UNUSED static bool add_item(struct filter *filter, uint64_t i) {
     bool added = false;
-    assert_int_equal(filter_add(filter, item_hash(filter->scheme, i), FILTER_NO_LIMIT, &added),
+    assert_int_equal(add_growing(filter, item_hash(filter->scheme, i), FILTER_NO_LIMIT, &added),
                      STATUS_OK);
     return added;
 }
@@ -215,7 +216,7 @@ UNUSED static uint64_t absent_item(const struct filter *filter, uint64_t from) {
 
 UNUSED static enum status try_add(struct filter *filter, uint64_t item, uint64_t max_bytes,
                                   bool *added) {
-    return filter_add(filter, item_hash(filter->scheme, item), max_bytes, added);
+    return add_growing(filter, item_hash(filter->scheme, item), max_bytes, added);
 }
 
 static inline bool same_layer(const struct layer *a, const struct layer *b) {

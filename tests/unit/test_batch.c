@@ -40,7 +40,7 @@ static size_t assert_contains_alike(const struct filter *filter, struct window w
     struct filter *before = copy_of(filter);
     bool *contained = answers_new(w.n);
     size_t hits = 0;
-    filter_contains_many(filter, w.hashes, w.n, contained);
+    batch_contains_many(filter, w.hashes, w.n, contained);
     for (size_t i = 0; i < w.n; i++) {
         if (contained[i] != filter_contains(before, w.hashes[i])) {
             fail_msg("item %zu of %zu: %d at once", i, w.n, contained[i]);
@@ -68,11 +68,11 @@ static struct outcome assert_adds_alike(struct filter *filter, struct window w, 
 
     spy_fail_at(fail_at);
     while (one.status == STATUS_OK && one.done < w.n) {
-        one.status = filter_add(single, w.hashes[one.done], max_bytes, &expected[one.done]);
+        one.status = add_growing(single, w.hashes[one.done], max_bytes, &expected[one.done]);
         if (one.status == STATUS_OK) one.done++;
     }
     spy_fail_at(fail_at);
-    many.status = filter_add_many(filter, w.hashes, w.n, max_bytes, added, &many.done);
+    many.status = add_many_growing(filter, w.hashes, w.n, max_bytes, added, &many.done);
     spy_fail_at(0);
 
     assert_int_equal(many.status, one.status);
@@ -221,7 +221,7 @@ static void an_item_twice_in_a_window_is_added_and_then_not(void **state) {
             struct filter *probe = copy_of(filter);
             bool added[256];
             size_t done = 0;
-            filter_add_many(probe, w.hashes, w.n, FILTER_NO_LIMIT, added, &done);
+            add_many_growing(probe, w.hashes, w.n, FILTER_NO_LIMIT, added, &done);
             assert_true(added[0]);
             for (size_t i = 0; i < apart; i++) assert_false(added[apart + i]);
             assert_adds_alike(filter, w, FILTER_NO_LIMIT, 0);
@@ -361,7 +361,7 @@ static void a_window_that_may_not_grow_stops_and_can_be_gone_on_with(void **stat
             if (outcome.status == STATUS_OK) break;
             assert_int_equal(outcome.status, STATUS_NOMEM);
             bool added;
-            assert_int_equal(filter_add(filter, w.hashes[from++], FILTER_NO_LIMIT, &added),
+            assert_int_equal(add_growing(filter, w.hashes[from++], FILTER_NO_LIMIT, &added),
                              STATUS_OK);
             stops++;
         }

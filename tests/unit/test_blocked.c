@@ -277,7 +277,7 @@ static void blocked_filter_has_its_golden_bits(void **state) {
             int len = snprintf(text, sizeof text, "%d", (int)i);
             bool added;
             struct hash hash = filter_hash(filter, text, (size_t)len);
-            assert_int_equal(filter_add(filter, hash, FILTER_NO_LIMIT, &added), STATUS_OK);
+            assert_int_equal(add_growing(filter, hash, FILTER_NO_LIMIT, &added), STATUS_OK);
         }
         assert_true(filter->layers[0].nbits == 10240 && filter->layers[0].nhashes == 8);
         assert_true(filter->layers[0].ones == 5550);

@@ -97,7 +97,7 @@ static struct hash hash_of(const struct filter *filter, uint64_t i) {
 
 static void add(struct filter *filter, uint64_t i) {
     bool added;
-    assert_int_equal(filter_add(filter, hash_of(filter, i), FILTER_NO_LIMIT, &added), STATUS_OK);
+    assert_int_equal(add_growing(filter, hash_of(filter, i), FILTER_NO_LIMIT, &added), STATUS_OK);
 }
 
 static bool holds(const struct filter *filter, uint64_t i) {
@@ -303,7 +303,7 @@ static void too_large_a_union_is_refused_and_changes_nothing(void **state) {
     assert_int_equal(combine_union(a, &other, 1, size - 1, &changed), STATUS_NOMEM);
     assert_true(same_filter(a, before) && !changed);
     assert_int_equal(combine_intersection(&other, 1, size - 1, &common), STATUS_NOMEM);
-    a->layers[0].capacity = FILTER_MAX_CAPACITY;
+    a->layers[0].capacity = LIMITS_MAX_COUNT;
     assert_int_equal(combine_union(a, &other, 1, FILTER_NO_LIMIT, &changed), STATUS_PARAM);
     a->layers[0].capacity = 50;
     assert_true(same_filter(a, before) && !changed);

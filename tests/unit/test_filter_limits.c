@@ -147,7 +147,7 @@ static void the_ends_of_every_range_are_accepted(void **state) {
         {.capacity = 1, .error_rate = 0.01},
         {.capacity = 100, .error_rate = 1 - 1e-15},
         {.capacity = 100, .error_rate = 1e-12, .expansion = 1},
-        {.capacity = 100, .error_rate = 0.01, .expansion = FILTER_MAX_EXPANSION},
+        {.capacity = 100, .error_rate = 0.01, .expansion = LIMITS_MAX_EXPANSION},
         {.capacity = 100, .bits_per_key = 1},
         {.capacity = 100, .bits_per_key = 256},
     };

@@ -66,7 +66,7 @@ static struct filter *sample(enum format format, uint64_t nbits, uint32_t nhashe
         char text[24];
         int len = snprintf(text, sizeof text, "%llu", (unsigned long long)i);
         struct hash hash = filter_hash(filter, text, (size_t)len);
-        assert_int_equal(filter_add(filter, hash, FILTER_NO_LIMIT, &added), STATUS_OK);
+        assert_int_equal(add_growing(filter, hash, FILTER_NO_LIMIT, &added), STATUS_OK);
     }
     return filter;
 }
@@ -161,8 +161,8 @@ static void leveldb_gives_its_vector(void **state) {
     static const uint8_t EXPECTED[] = {0x11, 0x40, 0x00, 0x41, 0x44, 0x10, 0x40, 0x10, 6};
     struct filter *filter = sample(FORMAT_LEVELDB, 64, 6, 0);
     bool added;
-    filter_add(filter, filter_hash(filter, "hello", 5), FILTER_NO_LIMIT, &added);
-    filter_add(filter, filter_hash(filter, "world", 5), FILTER_NO_LIMIT, &added);
+    add_growing(filter, filter_hash(filter, "hello", 5), FILTER_NO_LIMIT, &added);
+    add_growing(filter, filter_hash(filter, "world", 5), FILTER_NO_LIMIT, &added);
     struct bytes bytes = encode(filter, FORMAT_LEVELDB);
     assert_int_equal(bytes.len, sizeof EXPECTED);
     assert_memory_equal(bytes.at, EXPECTED, sizeof EXPECTED);

@@ -30,7 +30,7 @@ static void *rested(struct filter *filter, struct filter **expected) {
 /* ---- Round trips ---- */
 
 static const double RATES[] = {0.9, 0.5, 0.1, 0.01, 0.001, 1e-6, 1e-9};
-static const uint32_t EXPANSIONS[] = {0, 1, 2, 4, 255, 256, FILTER_MAX_EXPANSION};
+static const uint32_t EXPANSIONS[] = {0, 1, 2, 4, 255, 256, LIMITS_MAX_EXPANSION};
 
 /* At rest, opened, looked at and made whole it is the same filter. True if it was packed. */
 static bool assert_round_trip(struct filter *filter) {
@@ -96,11 +96,11 @@ static void filters_up_to_packed_max_bits_are_packed_and_not_one_bit_more(void *
 /* Every field at the end of its range, as an imported filter may have it. */
 static void the_largest_counts_survive(void **state) {
     (void)state;
-    struct filter *filter = filter_by_error(100, 0.01, FILTER_MAX_EXPANSION);
+    struct filter *filter = filter_by_error(100, 0.01, LIMITS_MAX_EXPANSION);
     struct layer *layer = &filter->layers[0];
     layer_clear(layer);
     assert_int_equal(layer_init(layer, (struct sizing){PACKED_MAX_BITS, 255}, CLASSIC, UINT16_MAX,
-                                filter_first_rate(0.01, FILTER_MAX_EXPANSION)),
+                                filter_first_rate(0.01, LIMITS_MAX_EXPANSION)),
                      STATUS_OK);
     memset(layer->bits, 0xff, PACKED_MAX_BITS / 8);
     layer->items = layer->ones = PACKED_MAX_BITS;
@@ -248,9 +248,9 @@ static void a_window_through_a_view_that_has_room_for_it_changes_the_value(void 
     for (uint64_t i = 0; i < 256; i++) hashes[i] = item_hash(SCHEME_XXH64, i % 200);
     struct packed_view view;
     struct filter *opened = packed_open(value, &view);
-    assert_int_equal(filter_add_many(opened, hashes, 256, 0, here, &done), STATUS_OK);
+    assert_int_equal(add_many_growing(opened, hashes, 256, 0, here, &done), STATUS_OK);
     packed_close(value, opened);
-    assert_int_equal(filter_add_many(whole, hashes, 256, 0, there, &done), STATUS_OK);
+    assert_int_equal(add_many_growing(whole, hashes, 256, 0, there, &done), STATUS_OK);
     assert_memory_equal(here, there, sizeof here);
     assert_true(is_same(packed_look(value, &view), whole));
     packed_free(value);

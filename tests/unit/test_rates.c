@@ -57,7 +57,7 @@ static void fill(struct filter *filter, uint64_t items, struct counter *c) {
     bool added;
     for (; filter_items(filter) < items; tries++) {
         if (tries == most) fail_msg("%g items do not fit", (double)items);
-        enum status status = filter_add(filter, counter_next(c), FILTER_NO_LIMIT, &added);
+        enum status status = add_growing(filter, counter_next(c), FILTER_NO_LIMIT, &added);
         assert_int_equal(status, STATUS_OK);
     }
     for (uint64_t i = 0; i < tries; i++) {
@@ -303,7 +303,7 @@ static void by_bits_per_key_large_filters_have_the_rate_of_the_textbook(void **s
         struct counter c = counter_new(SCHEME_XXH64);
         for (uint64_t n = 0; n < capacity; n++) {
             bool added;
-            filter_add(filter, counter_next(&c), FILTER_NO_LIMIT, &added);
+            add_growing(filter, counter_next(&c), FILTER_NO_LIMIT, &added);
         }
         probe(&sample, filter, (uint64_t)fmax(EXPECTED_HITS / rate, MIN_ANSWERS), &c);
         broken += !is_kept("bits per key, textbook", &sample, rate);
@@ -410,7 +410,6 @@ static void growth_by_bits_per_key_stays_within_twice_the_rate_of_the_bits(void 
 }
 
 /* ---- BLOCKED: the same promise ---- */
-
 
 static void blocked_small_filters_by_error_rate_keep_the_promise(void **state) {
     (void)state;

@@ -1,0 +1,122 @@
+/* The words of other programs. See args_foreign.h.
+ *
+ * RedisBloom's stream has every command as its client sent it. It ignores what it does not know in
+ * BF.RESERVE, goes by the first letters of the options of BF.INSERT, and takes the last of several.
+ */
+
+#include "module/args_foreign.h"
+
+#include "module/config.h"
+#include "module/reply.h"
+
+#include <string.h>
+#include <strings.h>
+
+#define REDISBLOOM_MAX_ERROR 0.25 // a larger one is taken for this
+
+static bool begins_with(const RedisModuleString *arg, const char *letters) {
+    return strncasecmp(RedisModule_StringPtrLen(arg, NULL), letters, strlen(letters)) == 0;
+}
+
+/* Options, whoever's: ITEMS begins the items, NOCREATE and NONSCALING have no value, and every
+ * other has one. The option at `at`, or argc if there is none. */
+static int next_option(RedisModuleString **argv, int argc, int at) {
+    if (at >= argc) return argc;
+    int next = at + (begins_with(argv[at], "n") ? 1 : 2);
+    return next < argc ? next : argc;
+}
+
+int args_foreign_first_item(RedisModuleString **argv, int argc) {
+    for (int at = 2; at < argc; at = next_option(argv, argc, at)) {
+        if (begins_with(argv[at], "i")) return at + 1 < argc ? at + 1 : 0;
+    }
+    return 0;
+}
+
+bool args_foreign_is_own(RedisModuleString **argv, int argc) {
+    for (int at = 2; at < argc; at++) {
+        if (begins_with(argv[at], "i")) return false; // the items
+        if (args_is_word(argv[at], "LAYOUT")) return true;
+    }
+    return false;
+}
+
+void args_foreign_as_redisbloom(struct filter_params *params) {
+    params->is_adopted = true;
+    params->layout = LAYOUT_CLASSIC;
+    params->scheme = SCHEME_MURMUR;
+    params->bits_per_key = 0;
+    if (params->error_rate > REDISBLOOM_MAX_ERROR) params->error_rate = REDISBLOOM_MAX_ERROR;
+}
+
+/* ---- Values --------------------------------------------------------------------------------- */
+
+static bool take_error(const RedisModuleString *arg, struct filter_params *out) {
+    double rate;
+    if (RedisModule_StringToDouble(arg, &rate) != REDISMODULE_OK) return false;
+    out->error_rate = rate;
+    return limits_is_error_rate(rate);
+}
+
+static bool take_capacity(const RedisModuleString *arg, struct filter_params *out) {
+    long long n;
+    if (RedisModule_StringToLongLong(arg, &n) != REDISMODULE_OK || n < 1) return false;
+    out->capacity = (uint64_t)n;
+    return true;
+}
+
+static bool take_expansion(const RedisModuleString *arg, struct filter_params *out) {
+    long long n;
+    if (RedisModule_StringToLongLong(arg, &n) != REDISMODULE_OK || n < 0 || n > UINT32_MAX) {
+        return false;
+    }
+    out->expansion = (uint32_t)n;
+    return true;
+}
+
+/* ---- The commands --------------------------------------------------------------------------- */
+
+const char *args_foreign_reserve(RedisModuleString **argv, int argc, struct filter_params *out) {
+    struct filter_params params = config_default_params();
+    bool is_good = take_error(argv[2], &params) && take_capacity(argv[3], &params);
+    bool is_nonscaling = false;
+    for (int i = 4; i < argc && is_good; i++) {
+        is_nonscaling |= args_is_word(argv[i], "NONSCALING");
+        if (args_is_word(argv[i], "EXPANSION") && i + 1 < argc) {
+            is_good = take_expansion(argv[++i], &params);
+        }
+    }
+    if (!is_good) return ERR_UNKNOWN_ARGUMENT;
+    if (is_nonscaling) params.expansion = 0;
+    args_foreign_as_redisbloom(&params);
+    *out = params;
+    return NULL;
+}
+
+/* One option and its value. */
+static bool take_option(const RedisModuleString *word, const RedisModuleString *value,
+                        struct filter_params *params) {
+    if (begins_with(word, "c")) return take_capacity(value, params);
+    if (begins_with(word, "er")) return take_error(value, params);
+    return begins_with(word, "e") && take_expansion(value, params);
+}
+
+const char *args_foreign_insert(RedisModuleString **argv, int argc, struct insert_args *out) {
+    struct filter_params params = config_default_params();
+    int first = args_foreign_first_item(argv, argc);
+    bool is_nonscaling = false, nocreate = false;
+    if (first == 0) return ARGS_WRONG_ARITY;
+    for (int at = 2; at < first - 1; at = next_option(argv, argc, at)) {
+        if (begins_with(argv[at], "noc")) {
+            nocreate = true;
+        } else if (begins_with(argv[at], "n")) {
+            is_nonscaling = true;
+        } else if (!take_option(argv[at], argv[at + 1], &params)) {
+            return ERR_UNKNOWN_ARGUMENT;
+        }
+    }
+    if (is_nonscaling) params.expansion = 0;
+    args_foreign_as_redisbloom(&params);
+    *out = (struct insert_args){.params = params, .nocreate = nocreate, .first_item = first};
+    return NULL;
+}

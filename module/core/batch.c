@@ -1,0 +1,153 @@
+/* Many items through a filter. See batch.h. */
+
+#include "module/core/batch.h"
+
+#include <string.h>
+
+void batch_init(struct batch *batch, struct filter *filter) {
+    batch->filter = filter;
+    batch->step = 0;
+    batch->next = 0;
+    for (size_t i = 0; i < 3; i++) batch->probes[i].n = batch->probes[i].npassing = 0;
+}
+
+/* The probe that was handed in `steps` calls before this one. */
+static struct probe *earlier(struct batch *batch, size_t steps) {
+    return &batch->probes[(batch->step + 3 - steps) % 3];
+}
+
+/* The probe that comes. (Copied by loop: n is small, and 0 goes with hashes == NULL.) */
+static struct probe *take(struct batch *batch, const struct hash *hashes, size_t n) {
+    struct probe *probe = earlier(batch, 0);
+    probe->n = n;
+    for (size_t i = 0; i < n; i++) probe->hashes[i] = hashes[i];
+    return probe;
+}
+
+/* ---- Lookups -------------------------------------------------------------------------------- */
+
+/* The newest layer is looked at first; what it surely does not hold prefetches its first lines in
+ * the older ones meanwhile. */
+static void probe_rest(const struct filter *filter, struct probe *probe) {
+    layer_probe_rest(filter_newest(filter), probe);
+    for (uint32_t layer = filter->nlayers - 1; layer-- > 0;) {
+        for (size_t i = 0; i < probe->n; i++) {
+            if (!probe->passes[i]) layer_prefetch_first(&filter->layers[layer], probe->hashes[i]);
+        }
+    }
+}
+
+static void answer(const struct filter *filter, const struct probe *probe, bool *contained) {
+    layer_probe_contains(filter_newest(filter), probe, contained);
+    if (filter->nlayers == 1) return;
+    for (size_t i = 0; i < probe->n; i++) {
+        for (uint32_t layer = filter->nlayers - 1; layer-- > 0 && !contained[i];) {
+            contained[i] = layer_contains(&filter->layers[layer], probe->hashes[i]);
+        }
+    }
+}
+
+size_t batch_contains(struct batch *batch, const struct hash *hashes, size_t n, bool *contained) {
+    const struct filter *filter = batch->filter;
+    layer_probe_first(filter_newest(filter), take(batch, hashes, n));
+    probe_rest(filter, earlier(batch, 1));
+    struct probe *eldest = earlier(batch, 2);
+    answer(filter, eldest, contained);
+    batch->step++;
+    return eldest->n;
+}
+
+/* ---- Adds ----------------------------------------------------------------------------------- */
+
+/* Which probe is added while another comes: in CLASSIC the one before; in BLOCKED, where a probe
+ * prefetches few lines, the one before that. */
+static struct probe *adding(struct batch *batch) {
+    return earlier(batch, batch->filter->layout == LAYOUT_BLOCKED ? 2 : 1);
+}
+
+static void probe_all(const struct filter *filter, struct probe *probe) {
+    layer_probe_all(filter_newest(filter), probe);
+    for (uint32_t layer = filter->nlayers - 1; layer-- > 0;) {
+        for (size_t i = 0; i < probe->n; i++) {
+            layer_prefetch_first(&filter->layers[layer], probe->hashes[i]);
+        }
+    }
+}
+
+enum status batch_resume(struct batch *batch, bool *added, size_t *done) {
+    struct filter *filter = batch->filter;
+    struct probe *probe = adding(batch);
+    if (!layer_is_probed(filter_newest(filter), probe)) { // the filter has grown since
+        layer_probe_all(filter_newest(filter), probe);
+    }
+    for (*done = 0; batch->next < probe->n; batch->next++, ++*done) {
+        enum status st = filter_probed_add(filter, probe, batch->next, &added[*done]);
+        if (st != STATUS_OK) return st;
+    }
+    batch->step++;
+    batch->next = 0;
+    return STATUS_OK;
+}
+
+void batch_skip(struct batch *batch) {
+    batch->next++;
+}
+
+/* Whether all items of the probe surely go into the one layer, whose positions it has. */
+static bool is_simple(const struct filter *filter, const struct probe *probe) {
+    const struct layer *only = &filter->layers[0];
+    return filter->nlayers == 1 && probe->n <= only->capacity - only->items &&
+           only->items <= only->capacity && (probe->n == 0 || layer_is_probed(only, probe));
+}
+
+enum status batch_add(struct batch *batch, const struct hash *hashes, size_t n, bool *added,
+                      size_t *done) {
+    struct filter *filter = batch->filter;
+    struct probe *coming = take(batch, hashes, n);
+    const struct probe *probe = adding(batch);
+    if (!is_simple(filter, probe)) {
+        probe_all(filter, coming);
+        return batch_resume(batch, added, done);
+    }
+    layer_probe_and_add(&filter->layers[0], coming, probe, added);
+    *done = probe->n;
+    batch->step++;
+    return STATUS_OK;
+}
+
+/* ---- Arrays --------------------------------------------------------------------------------- */
+
+static size_t group_size(size_t from, size_t n) {
+    return n - from < PROBE_ITEMS ? n - from : PROBE_ITEMS;
+}
+
+void batch_contains_many(const struct filter *filter, const struct hash *hashes, size_t n,
+                         bool *contained) {
+    struct batch batch;
+    batch_init(&batch, (struct filter *)(uintptr_t)filter); // lookups leave it as it is
+    for (size_t taken = 0, answered = 0; answered < n;) {
+        size_t some = group_size(taken, n);
+        bool answers[PROBE_ITEMS];
+        size_t ready = batch_contains(&batch, hashes + taken, some, answers);
+        if (ready > 0) memcpy(contained + answered, answers, ready * sizeof(*answers));
+        answered += ready;
+        taken += some;
+    }
+}
+
+enum status batch_add_many(struct filter *filter, const struct hash *hashes, size_t n, bool *added,
+                           size_t *done) {
+    struct batch batch;
+    batch_init(&batch, filter);
+    *done = 0;
+    for (size_t taken = 0; *done < n;) {
+        size_t some = group_size(taken, n), ready;
+        bool answers[PROBE_ITEMS];
+        enum status st = batch_add(&batch, hashes + taken, some, answers, &ready);
+        if (ready > 0) memcpy(added + *done, answers, ready * sizeof(*answers));
+        *done += ready;
+        taken += some;
+        if (st != STATUS_OK) return st;
+    }
+    return STATUS_OK;
+}

@@ -1,0 +1,104 @@
+/* Every limit of a filter. See limits.h. All comparisons are written so that a NaN fails. */
+
+#include "module/core/limits.h"
+
+#include "module/core/blocked.h"
+#include "module/core/filter.h"
+
+#include <math.h>
+
+bool limits_is_capacity(uint64_t capacity) {
+    return capacity >= 1 && capacity <= LIMITS_MAX_COUNT;
+}
+
+bool limits_is_error_rate(double rate) {
+    return rate > 0 && rate < 1;
+}
+
+bool limits_is_bits_per_key(double bits) {
+    return bits >= LIMITS_MIN_BITS_PER_KEY && bits <= LIMITS_MAX_BITS_PER_KEY;
+}
+
+static bool is_plain_zero(double x) {
+    return x == 0 && !signbit(x);
+}
+
+bool limits_is_promise(double error_rate, double bits_per_key) {
+    if (is_plain_zero(bits_per_key)) return limits_is_error_rate(error_rate);
+    return is_plain_zero(error_rate) && limits_is_bits_per_key(bits_per_key);
+}
+
+/* ---- One layer ------------------------------------------------------------------------------ */
+
+/* A layer of our own: every counted item has set at least one bit, and at most k. */
+static const char *native_fault(const struct filter *f, const struct layer *l) {
+    bool is_blocked = f->layout == LAYOUT_BLOCKED;
+    if (l->nbits > sizing_max_bits((struct geometry){f->layout, f->scheme})) return "bits";
+    if (is_blocked && l->nbits % BLOCKED_BLOCK_BITS != 0) return "bits";
+    if (l->nhashes > SIZING_MOST_HASHES || (is_blocked && l->nhashes != BLOCKED_HASHES)) {
+        return "hashes";
+    }
+    if (l->items > l->capacity && !f->is_estimated) return "items";
+    if (l->ones > l->nbits) return "set bits";
+    if (l->items > l->ones) return "items";
+    if (l->ones > 0 && l->items < (l->ones - 1) / l->nhashes + 1) return "items";
+    return l->error_rate > 0 && l->error_rate <= 1 ? NULL : "error rate";
+}
+
+/* A foreign layer counts items as it likes: its bits may arrive in any order, and at any time. The
+ * number of hashes bounds what one lookup costs. */
+static const char *foreign_fault(const struct layer *l) {
+    if (!limits_is_error_rate(l->error_rate)) return "error rate";
+    if (!(l->bits_per_item > 0 && l->bits_per_item < 10000)) return "bits per item";
+    if (l->nhashes > SIZING_ADOPTED_HASHES) return "hashes";
+    if (l->nbits > SIZING_MAX_BITS || l->nbits % 8 != 0) return "bits";
+    return l->items > LIMITS_MAX_COUNT ? "items" : NULL;
+}
+
+const char *limits_layer_fault(const struct filter *filter, const struct layer *layer) {
+    if (layer->nbits < 1) return "bits";
+    if (layer->nhashes < 1) return "hashes";
+    if (!limits_is_capacity(layer->capacity)) return "capacity";
+    return filter->is_adopted ? foreign_fault(layer) : native_fault(filter, layer);
+}
+
+/* ---- The filter ----------------------------------------------------------------------------- */
+
+/* The most items that the layer will ever count. */
+static uint64_t most_items(const struct layer *layer) {
+    return layer->items > layer->capacity ? layer->items : layer->capacity;
+}
+
+/* Sums over the layers: each term is at most 2^63, and a sum ends at the first that is too large.
+ */
+static const char *sums_fault(const struct filter *filter) {
+    uint64_t items = 0, bytes = 0;
+    for (uint32_t i = 0; i < filter->nlayers; i++) {
+        const struct layer *layer = &filter->layers[i];
+        const char *fault = limits_layer_fault(filter, layer);
+        if (fault) return fault;
+        items += most_items(layer);
+        bytes += layer_bytes(layer->nbits);
+        if (items > LIMITS_MAX_COUNT) return layer->items > layer->capacity ? "items" : "capacity";
+        if (bytes > SIZING_MAX_BITS) return "bits";
+    }
+    return NULL;
+}
+
+const char *limits_fault(const struct filter *filter) {
+    if (filter->nlayers < 1 || filter->nlayers > LIMITS_MAX_LAYERS) return "number of layers";
+    if (filter->layout >= LAYOUT_COUNT) return "layout";
+    if (!hash_is_scheme(filter->scheme)) return "hash";
+    if (filter->layout == LAYOUT_BLOCKED && filter->scheme != SCHEME_XXH64) return "hash";
+    if (filter->expansion > LIMITS_MAX_EXPANSION && !filter->is_adopted) return "expansion";
+    if (!limits_is_promise(filter->error_rate, filter->bits_per_key)) return "error rate";
+    return sums_fault(filter);
+}
+
+bool limits_has_room(const struct filter *filter, uint64_t capacity, uint64_t bytes) {
+    if (filter->nlayers >= LIMITS_MAX_LAYERS || !limits_is_capacity(capacity)) return false;
+    if (bytes > SIZING_MAX_BITS - filter_array_bytes(filter)) return false;
+    uint64_t items = 0; // within LIMITS_MAX_COUNT already
+    for (uint32_t i = 0; i < filter->nlayers; i++) items += most_items(&filter->layers[i]);
+    return capacity <= LIMITS_MAX_COUNT - items;
+}

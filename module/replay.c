@@ -1,0 +1,54 @@
+/* Commands that are replayed. See replay.h. */
+
+#include "module/replay.h"
+
+/* Valkey 9: the client that brings the keys and commands of slots which move here. The header of
+ * Redis 7.0 does not have it, and on Redis 8 the same bit means something else. */
+#define VALKEY_SLOT_IMPORT (1 << 25)
+
+static int replaying_flags = REDISMODULE_CTX_FLAGS_REPLICATED | REDISMODULE_CTX_FLAGS_LOADING;
+static bool is_own;
+
+bool replay_is(RedisModuleCtx *ctx) {
+    // Not ASYNC_LOADING: that is set for the ordinary clients of a replica which loads, too.
+    return (RedisModule_GetContextFlags(ctx) & replaying_flags) != 0;
+}
+
+bool replay_is_loading(RedisModuleCtx *ctx) {
+    int loading = REDISMODULE_CTX_FLAGS_LOADING | REDISMODULE_CTX_FLAGS_ASYNC_LOADING |
+                  REDISMODULE_CTX_FLAGS_SLAVE;
+    return (RedisModule_GetContextFlags(ctx) & loading) != 0;
+}
+
+void replay_note_own(void) {
+    is_own = true;
+}
+
+bool replay_is_own(void) {
+    return is_own;
+}
+
+static void on_load(RedisModuleCtx *ctx, RedisModuleEvent event, uint64_t subevent, void *data) {
+    (void)ctx, (void)data;
+    bool is_start = event.id == REDISMODULE_EVENT_REPL_ASYNC_LOAD
+                        ? subevent == REDISMODULE_SUBEVENT_REPL_ASYNC_LOAD_STARTED
+                        : subevent == REDISMODULE_SUBEVENT_LOADING_RDB_START ||
+                              subevent == REDISMODULE_SUBEVENT_LOADING_AOF_START ||
+                              subevent == REDISMODULE_SUBEVENT_LOADING_REPL_START;
+    if (is_start) is_own = false;
+}
+
+bool replay_has_slot_migration(void) {
+    int (*version)(void) = NULL;
+    RedisModule_GetApi("ValkeyModule_GetServerVersion", (void *)&version);
+    return version && version() >= 0x090000;
+}
+
+int replay_register(RedisModuleCtx *ctx) {
+    if (replay_has_slot_migration()) replaying_flags |= VALKEY_SLOT_IMPORT;
+    if (RedisModule_SubscribeToServerEvent(ctx, RedisModuleEvent_Loading, on_load) !=
+        REDISMODULE_OK) {
+        return REDISMODULE_ERR;
+    }
+    return RedisModule_SubscribeToServerEvent(ctx, RedisModuleEvent_ReplAsyncLoad, on_load);
+}
