@@ -3,6 +3,7 @@
 #include "rdb/formats.h"
 
 #include "module/core/blocked.h"
+#include "module/core/limits.h"
 #include "module/core/real.h"
 #include "rdb/bytes.h"
 #include "rdb/redisbloom.h"
@@ -238,14 +239,9 @@ static const char *read_single(enum format format, struct reader *r, enum scheme
     return NULL;
 }
 
-/* Bits per key that a filter keeps as they are: those BITSPERKEY can ask for. */
-static bool is_kept(uint32_t bits_per_key) {
-    return bits_per_key >= 1 && bits_per_key <= (uint32_t)SIZING_MAX_BITS_PER_KEY;
-}
-
-/* What the header says, else what the bits are best for: m ln 2 / k. More bits per key than a
- * filter keeps can only be told from m / capacity again, so there the capacity is the one that
- * gives them, one of the two next to m / bits per key. */
+/* What the header says, else what the bits are best for: m ln 2 / k. More bits per key than
+ * BITSPERKEY can ask for no filter keeps: they are told from m / capacity again, so there the
+ * capacity is the one that gives them, one of the two next to m / bits per key. */
 static uint64_t default_capacity(const struct single *s) {
     if (s->bits_per_key == 0) {
         double n = floor((double)s->nbits * REAL_LN2 / s->nhashes);
@@ -253,13 +249,14 @@ static uint64_t default_capacity(const struct single *s) {
     }
     uint64_t n = s->nbits / s->bits_per_key;
     if (n < 1) return 1;
-    bool is_next = !is_kept(s->bits_per_key) && bits_of_capacity(s->nbits, n) != s->bits_per_key;
+    bool is_next = !limits_is_bits_per_key(s->bits_per_key) &&
+                   bits_of_capacity(s->nbits, n) != s->bits_per_key;
     return is_next ? n + 1 : n;
 }
 
 /* Whether the header's bits per key will be those of the exported filter. */
 static bool can_export_again(const struct single *s, uint64_t capacity) {
-    return s->bits_per_key == 0 || is_kept(s->bits_per_key) ||
+    return s->bits_per_key == 0 || limits_is_bits_per_key(s->bits_per_key) ||
            bits_of_capacity(s->nbits, capacity) == s->bits_per_key;
 }
 
@@ -284,7 +281,7 @@ static enum status decode_single(const struct single *s, const struct formats_op
     filter->layout = s->geometry.layout;
     filter->scheme = s->geometry.scheme;
     filter->expansion = options->expansion;
-    filter->bits_per_key = is_kept(s->bits_per_key) ? s->bits_per_key : 0;
+    filter->bits_per_key = limits_is_bits_per_key(s->bits_per_key) ? s->bits_per_key : 0;
     filter->error_rate = filter->bits_per_key != 0 ? 0 : rate;
     filter->is_estimated = true;
     filter->loaded = layer_bytes(s->nbits);

@@ -86,8 +86,8 @@ def test_growth_is_the_servers_layer_by_layer(server):
         connection.call("DEL", "f").plain
     for job, theirs, ours in zip(jobs, chains, page(jobs)):
         assert [(x["capacity"], x["m"], x["k"]) for x in ours] == \
-               [(x.capacity, x.bits, x.hashes) for x in theirs[:64]], job  # the page stops at 64
-    assert max(map(len, chains)) > 64 and min(map(len, chains)) > 1
+               [(x.capacity, x.bits, x.hashes) for x in theirs], job
+    assert max(map(len, chains)) > 18 and min(map(len, chains)) > 1  # from 17 on they grow faster
 
 
 def test_rates_are_the_tools():
