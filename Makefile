@@ -91,7 +91,7 @@ RUN_TESTS = $(TEST_ENV) BLOOMPORT_SO='$(abspath $(SO))' BLOOMPORT_TOOL='$(abspat
             REDIS_SERVER='$(REDIS_SERVER)' \
             $(PYTHON) tests/tools/run_tests.py --out $(OBJ)
 
-.PHONY: all run deps deps-run test test-unit test-server test-tool test-recipes page test-page test-large test-damaged test-interop asan study bench bench-plot bench-core bench-merge \
+.PHONY: all run deps deps-run test test-all test-unit test-server test-tool test-recipes page test-page test-large test-damaged test-interop asan study bench bench-plot bench-core bench-merge \
         check-layers format clean help
 .DELETE_ON_ERROR:
 .SECONDARY:
@@ -133,9 +133,12 @@ deps: ## install what building and testing need (Debian), get redismodule.h; say
 deps-run deps-deb deps-test-deb:
 	@$(RUN_DEPS) $(@:deps-%=%)
 
-QUICK = tests/server tests/tool tests/recipes tests/page/test_numbers.py tests/docs
+QUICK = tests/server tests/tool tests/recipes tests/page/test_numbers.py tests/docs tests/tools
 test: $(SO) $(FAULTS_SO) $(TOOL) $(UNIT) $(FUZZ) | deps ## install what is missing, run every quick test; ends in "N passed, N failed"
 	@$(RUN_TESTS) --unit $(UNIT) $(FUZZ) --server $(QUICK)
+
+test-all: | deps ## every test target, one after another, and one table: ONLY="test-page test-deb" for some
+	@$(PYTHON) tests/tools/run_all.py --make '$(MAKE)' $(ONLY)
 
 test-unit: $(UNIT) $(FUZZ) | deps ## the pure code and the fuzz corpus, no server needed: T=test_sizing for one program
 	@$(RUN_TESTS) --unit $(if $(T),$(filter %/$(T),$(UNIT) $(FUZZ)),$(UNIT) $(FUZZ))
@@ -166,12 +169,13 @@ test-large: $(SO) $(TOOL) $(LARGE) | deps ## slow tests and those that need giga
 test-damaged: ## every damaged variant of RedisBloom's recorded dumps, under the sanitizers
 	@$(MAKE) --no-print-directory FLAVOUR=asan CC=gcc test-large T=test_damaged_dumps
 
-test-interop: $(SO) | deps ## other languages read and write our filters: T=go for one; skips what is missing
+test-interop: $(SO) | deps ## other languages read and write our filters, toolchains installed: T=go for one
+	@$(RUN_DEPS) interop
 	@$(TEST_ENV) BLOOMPORT_SO='$(abspath $(SO))' REDIS_SERVER='$(REDIS_SERVER)' \
 	    $(PYTHON) tests/interop/run.py $(T)
 
 .PHONY: test-clients
-test-clients: $(SO) | deps ## real clients, every BF.* method each has: T=go-redis for one; skips what is missing
+test-clients: $(SO) | deps ## real clients, every BF.* method each has, toolchains installed: T=go-redis for one
 	@$(RUN_DEPS) clients
 	@$(TEST_ENV) BLOOMPORT_SO='$(abspath $(SO))' REDIS_SERVER='$(REDIS_SERVER)' \
 	    $(PYTHON) tests/clients/run.py $(T)

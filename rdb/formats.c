@@ -3,6 +3,7 @@
 #include "rdb/formats.h"
 
 #include "module/core/blocked.h"
+#include "module/core/limits.h"
 #include "module/core/real.h"
 #include "rdb/bytes.h"
 #include "rdb/redisbloom.h"
@@ -33,40 +34,64 @@ static bool is_redisbloom_layer(const struct layer *layer) {
            size.nhashes == layer->nhashes && layer->nbits % 8 == 0;
 }
 
-static const char *redisbloom_obstacle(const struct filter *filter) {
-    if (filter->is_adopted) return NULL;
-    if (filter->scheme != SCHEME_MURMUR) {
-        return "hash is not MURMUR: only filters that came from RedisBloom can go back, use "
-               "portable";
-    }
+static bool is_redisblooms(const struct filter *filter) {
+    if (filter->is_adopted) return true;
     for (uint32_t i = 0; i < filter->nlayers; i++) {
-        if (!is_redisbloom_layer(&filter->layers[i]))
-            return "a layer is not as RedisBloom sizes it";
+        if (!is_redisbloom_layer(&filter->layers[i])) return false;
     }
-    return NULL;
+    return true;
 }
 
-const char *formats_obstacle(const struct filter *filter, enum format format) {
-    bool is_xxh64 = filter->scheme == SCHEME_XXH64, is_fnv1a = filter->scheme == SCHEME_FNV1A;
-    if (format == FORMAT_REDISBLOOM) return redisbloom_obstacle(filter);
-    if (filter->nlayers > 1) {
-        return "it has more than one layer: BF.SCANDUMP carries any filter, or reserve it larger";
-    }
+static bool is_leveldbs(const struct layer *layer) {
+    return layer->nbits % 8 == 0 && layer->nhashes <= SIZING_MAX_HASHES;
+}
+
+/* The format that the filter's layout and hash have (`sstable` holds what `portable` does).
+ * FORMAT_COUNT: none can hold it, for the reason *why. */
+static enum format home_format(const struct filter *filter, const char **why) {
     const struct layer *layer = &filter->layers[0];
+    if (filter->scheme == SCHEME_MURMUR) {
+        *why = "a layer is not as RedisBloom sizes it, use BF.SCANDUMP";
+        return is_redisblooms(filter) ? FORMAT_REDISBLOOM : FORMAT_COUNT;
+    }
+    *why = "it has more than one layer: BF.SCANDUMP carries any filter, or reserve it larger";
+    if (filter->nlayers > 1) return FORMAT_COUNT;
+    if (filter->layout == LAYOUT_BLOCKED) {
+        *why = "it is larger than 2 GiB, use BF.SCANDUMP";
+        return layer->nbits / 8 <= INT32_MAX ? FORMAT_PARQUET : FORMAT_COUNT;
+    }
+    if (filter->scheme == SCHEME_LEVELDB) {
+        *why = "its size is not one that LevelDB has, use BF.SCANDUMP";
+        return is_leveldbs(layer) ? FORMAT_LEVELDB : FORMAT_COUNT;
+    }
+    *why = "no format has its hash, use BF.SCANDUMP";
+    bool is_ours = filter->scheme == SCHEME_XXH64 || filter->scheme == SCHEME_FNV1A;
+    return is_ours ? FORMAT_PORTABLE : FORMAT_COUNT;
+}
+
+/* What `format` is made for and a filter at home in `portable` has not. */
+static const char *portable_obstacle(enum format format) {
     switch (format) {
-    case FORMAT_PARQUET:
-        if (filter->layout != LAYOUT_BLOCKED) return "layout is not BLOCKED, use portable";
-        return layer->nbits / 8 > INT32_MAX ? "it is larger than 2 GiB, use BF.SCANDUMP" : NULL;
-    case FORMAT_LEVELDB:
-        if (filter->scheme != SCHEME_LEVELDB) return "hash is not LEVELDB, use portable";
-        return layer->nbits % 8 != 0 || layer->nhashes > SIZING_MAX_HASHES
-                   ? "its size is not one that LevelDB has"
-                   : NULL;
-    default:
-        if (filter->layout == LAYOUT_BLOCKED) return "layout is BLOCKED, use parquet";
-        if (filter->scheme == SCHEME_LEVELDB) return "hash is LEVELDB, use leveldb";
-        if (filter->scheme == SCHEME_MURMUR) return "hash is MURMUR, use redisbloom";
-        return is_xxh64 || is_fnv1a ? NULL : "its hash is not one of this format";
+    case FORMAT_PARQUET: return "layout is not BLOCKED, use portable";
+    case FORMAT_LEVELDB: return "hash is not LEVELDB, use portable";
+    case FORMAT_REDISBLOOM:
+        return "hash is not MURMUR: only filters that came from RedisBloom can go back, use "
+               "portable";
+    default: return NULL;
+    }
+}
+
+/* The advice is always the filter's home: a format that does hold it. */
+const char *formats_obstacle(const struct filter *filter, enum format format) {
+    const char *why;
+    enum format home = home_format(filter, &why);
+    if (home == format) return NULL;
+    switch (home) {
+    case FORMAT_PORTABLE: return portable_obstacle(format);
+    case FORMAT_PARQUET: return "layout is BLOCKED, use parquet";
+    case FORMAT_LEVELDB: return "hash is LEVELDB, use leveldb";
+    case FORMAT_REDISBLOOM: return "hash is MURMUR, use redisbloom";
+    default: return why;
     }
 }
 
@@ -87,9 +112,23 @@ static void put_bits(struct writer *w, const struct layer *layer) {
     w->at += size;
 }
 
-static uint32_t rounded_bits_per_key(const struct layer *layer) {
-    double bits = floor((double)layer->nbits / (double)layer->capacity + 0.5);
+/* The field of an sstable header: to the nearest, at least 1. */
+static uint32_t rounded_bits_per_key(double bits_per_key) {
+    double bits = floor(bits_per_key + 0.5);
     return bits < 1 ? 1 : bits > UINT32_MAX ? UINT32_MAX : (uint32_t)bits;
+}
+
+static uint32_t bits_of_capacity(uint64_t nbits, uint64_t capacity) {
+    return rounded_bits_per_key((double)nbits / (double)capacity);
+}
+
+static void encode_sstable(const struct filter *filter, struct writer *w) {
+    const struct layer *layer = &filter->layers[0];
+    put_u64(w, layer->nbits);
+    put_u32(w, layer->nhashes);
+    put_u32(w, filter->bits_per_key != 0 ? rounded_bits_per_key(filter->bits_per_key)
+                                         : bits_of_capacity(layer->nbits, layer->capacity));
+    put_bits(w, layer);
 }
 
 static void encode_parquet(const struct layer *layer, struct writer *w) {
@@ -117,12 +156,7 @@ void formats_encode(const struct filter *filter, enum format format, uint8_t *ou
         put_u64(&w, layer->nbits);
         put_bits(&w, layer);
         break;
-    case FORMAT_SSTABLE:
-        put_u64(&w, layer->nbits);
-        put_u32(&w, layer->nhashes);
-        put_u32(&w, rounded_bits_per_key(layer));
-        put_bits(&w, layer);
-        break;
+    case FORMAT_SSTABLE: encode_sstable(filter, &w); break;
     case FORMAT_LEVELDB:
         put_bits(&w, layer);
         put_u8(&w, (uint8_t)layer->nhashes);
@@ -138,6 +172,7 @@ void formats_encode(const struct filter *filter, enum format format, uint8_t *ou
 struct single {
     uint64_t nbits;
     uint32_t nhashes;
+    uint32_t bits_per_key; // of `sstable`; 0: the format has none
     struct geometry geometry;
     const uint8_t *bits;
 };
@@ -152,10 +187,10 @@ static const char *read_portable(struct reader *r, enum scheme scheme, struct si
 static const char *read_sstable(struct reader *r, enum scheme scheme, struct single *s) {
     s->nbits = take_u64(r);
     s->nhashes = take_u32(r);
-    uint32_t bits_per_key = take_u32(r);
+    s->bits_per_key = take_u32(r);
     s->geometry = (struct geometry){LAYOUT_CLASSIC, scheme};
     if (r->bad) return "shorter than its header";
-    return bits_per_key < 1 ? "bits per key" : NULL;
+    return s->bits_per_key < 1 ? "bits per key" : NULL;
 }
 
 static const char *read_leveldb(struct reader *r, struct single *s) {
@@ -204,9 +239,25 @@ static const char *read_single(enum format format, struct reader *r, enum scheme
     return NULL;
 }
 
-static uint64_t best_capacity(const struct single *s) {
-    double n = floor((double)s->nbits * REAL_LN2 / s->nhashes);
-    return n < 1 ? 1 : (uint64_t)n;
+/* What the header says, else what the bits are best for: m ln 2 / k. More bits per key than
+ * BITSPERKEY can ask for no filter keeps: they are told from m / capacity again, so there the
+ * capacity is the one that gives them, one of the two next to m / bits per key. */
+static uint64_t default_capacity(const struct single *s) {
+    if (s->bits_per_key == 0) {
+        double n = floor((double)s->nbits * REAL_LN2 / s->nhashes);
+        return n < 1 ? 1 : (uint64_t)n;
+    }
+    uint64_t n = s->nbits / s->bits_per_key;
+    if (n < 1) return 1;
+    bool is_next = !limits_is_bits_per_key(s->bits_per_key) &&
+                   bits_of_capacity(s->nbits, n) != s->bits_per_key;
+    return is_next ? n + 1 : n;
+}
+
+/* Whether the header's bits per key will be those of the exported filter. */
+static bool can_export_again(const struct single *s, uint64_t capacity) {
+    return s->bits_per_key == 0 || limits_is_bits_per_key(s->bits_per_key) ||
+           bits_of_capacity(s->nbits, capacity) == s->bits_per_key;
 }
 
 /* A rate that the format says nothing of: what the size gives at the capacity. */
@@ -218,8 +269,10 @@ static double rate_of(const struct single *s, uint64_t capacity) {
 
 static enum status decode_single(const struct single *s, const struct formats_options *options,
                                  struct filter *filter, const char **fault) {
-    uint64_t capacity = options->capacity ? options->capacity : best_capacity(s);
+    uint64_t capacity = options->capacity ? options->capacity : default_capacity(s);
     double rate = rate_of(s, capacity);
+    *fault = "bits per key";
+    if (!can_export_again(s, capacity)) return STATUS_CORRUPT;
     struct layer *layer = &filter->layers[0];
     enum status st =
         layer_init(layer, (struct sizing){s->nbits, s->nhashes}, s->geometry, capacity, rate);
@@ -228,7 +281,8 @@ static enum status decode_single(const struct single *s, const struct formats_op
     filter->layout = s->geometry.layout;
     filter->scheme = s->geometry.scheme;
     filter->expansion = options->expansion;
-    filter->error_rate = rate;
+    filter->bits_per_key = limits_is_bits_per_key(s->bits_per_key) ? s->bits_per_key : 0;
+    filter->error_rate = filter->bits_per_key != 0 ? 0 : rate;
     filter->is_estimated = true;
     filter->loaded = layer_bytes(s->nbits);
     memcpy(layer->bits, s->bits, (size_t)layer_bytes(s->nbits));
@@ -305,7 +359,7 @@ enum status formats_decode(enum format format, const uint8_t *bytes, size_t len,
     if (format == FORMAT_REDISBLOOM) {
         return decode_redisbloom(&r, options->adopt, max_bytes, out, fault);
     }
-    struct single single;
+    struct single single = {0};
     *fault = read_single(format, &r, options->scheme, &single);
     if (*fault) return STATUS_CORRUPT;
     uint64_t size = filter_structure_bytes(1) + layer_bytes(single.nbits);

@@ -19,7 +19,8 @@ enum format {
     FORMAT_COUNT
 };
 
-/* Why a filter cannot be written in a format, and what would work; NULL if it can. */
+/* Why a filter cannot be written in a format, and what would work: a format that does hold this
+ * filter, or BF.SCANDUMP. NULL if it can. */
 const char *formats_obstacle(const struct filter *filter, enum format format);
 
 /* Why an adopted filter cannot become one of our own (the field that is out of range); NULL if it
@@ -37,7 +38,7 @@ void formats_encode(const struct filter *filter, enum format format, uint8_t *ou
 
 /* What the bytes do not say by themselves. */
 struct formats_options {
-    uint64_t capacity;  // 0: what the bits are best for, m ln 2 / k
+    uint64_t capacity;  // 0: m / bits per key (`sstable`), or m ln 2 / k: best for the bits
     uint32_t expansion; // 0: non-scaling
     enum scheme scheme; // of `portable` and `sstable`: XXH64 or FNV1A
     bool adopt;         // of `redisbloom`: it stays RedisBloom's, else it becomes one of our own

@@ -1,6 +1,7 @@
 // A filter in a file: which format it is, what its bits say, whether an item is in it. The formats
 // are those of BF.EXPORT (rdb/FORMAT.md); the checks are BF.IMPORT's.
 
+import { BLOCK, rateBlocked } from "./rate.js";
 import { LN2, ln } from "./real.js";
 import { xxh64 } from "./xxh64.js";
 import { whole } from "./text.js";
@@ -117,16 +118,25 @@ class FilterFile {
     return this.ones / this.m;
   }
 
-  /** As the server counts an imported filter's: -(m/k) ln(1 - fill), held to what is possible. */
+  /** -(m/k) ln(1 - fill): how many items the set bits speak of. */
+  get estimate() {
+    const { ones, m, k } = this;
+    return ones === m ? m : (-m / k) * ln(1 - ones / m);
+  }
+
+  /** As the server counts an imported filter's: the estimate, held to what is possible. */
   get estimatedItems() {
     const { ones, m, k } = this;
     if (ones === 0 || ones === m) return ones;
     const least = Math.floor((ones - 1) / k) + 1;
-    return Math.min(Math.max(Math.floor((-m / k) * ln(1 - ones / m) + 0.5), least), ones);
+    return Math.min(Math.max(Math.floor(this.estimate + 0.5), least), ones);
   }
 
-  /** The rate of false yes now: the fill to the power k. */
+  /** The false-positive rate now, as BF.STATS has it. CLASSIC: the fill to the power k. BLOCKED: more,
+   *  because some blocks are fuller than others. */
   get currentErrorRate() {
+    if (this.ones === this.m) return 1;
+    if (this.blocked) return rateBlocked(this.estimate, this.m / BLOCK);
     let rate = 1;
     for (let i = 0; i < this.k; i++) rate *= this.fill;
     return rate;
@@ -147,8 +157,8 @@ class FilterFile {
 
   // One bit in each of the eight words of a block.
   blockPositions(h) {
-    const block = Number(((h >> 32n) * BigInt(this.m / 256)) >> 32n), x = Number(h & 0xffffffffn);
-    return SALTS.map((salt, i) => block * 256 + 32 * i + (Math.imul(x, salt) >>> 27));
+    const block = Number(((h >> 32n) * BigInt(this.m / BLOCK)) >> 32n), x = Number(h & 0xffffffffn);
+    return SALTS.map((salt, i) => block * BLOCK + 32 * i + (Math.imul(x, salt) >>> 27));
   }
 
   isSet(p) {

@@ -1,4 +1,4 @@
-// module/core/rate.c in JavaScript: the rate of false yes of a full layer, term by term as there,
+// module/core/rate.c in JavaScript: the false-positive rate of a layer, term by term as there,
 // where every term is explained. Here for XXH64 and for arrays below 2^53 bits, which Number holds.
 
 import { exp, ln, pow } from "./real.js";
@@ -163,6 +163,8 @@ export function rateWhenFull(items, m, k) {
 
 // ---- The BLOCKED layout
 
+export const BLOCK = 256; // bits
+
 function blockHit(misses) {
   const word = 1 - misses, two = word * word;
   return two * two * two * two;
@@ -202,4 +204,10 @@ export function rateBlockedWhenFull(items, blocks) {
     else low = middle;
   }
   return blockLoad(high, blocks).rate;
+}
+
+/** The same when `offers` items were added, whether they counted or not: the mean over blocks, which
+ *  do not all hold the same number of items. */
+export function rateBlocked(offers, blocks) {
+  return offers > 640 * blocks ? 1 : blockLoad(offers, blocks).rate;
 }

@@ -4,17 +4,17 @@
 // address.
 
 import { LN2, exp, ln, pow } from "./real.js";
-import { rateBlockedWhenFull, rateWhenFull } from "./rate.js";
+import { BLOCK, rateBlockedWhenFull, rateWhenFull } from "./rate.js";
 
 const MAX_BITS = 2 ** 53;
 const MAX_BLOCKED_BITS = 2 ** 40;
-const BLOCK = 256; // bits
 const FIRST_SHARE = 0.625;
+const SLOW_LAYERS = 16; // from here on a new layer has at least the capacity of all before it
 
 const clampHashes = (k) => Math.min(Math.max(Math.floor(k + 0.5), 1), 30);
 const inRange = (m, blocked) => m >= 1 && m < MAX_BITS && (!blocked || m <= MAX_BLOCKED_BITS);
 
-/** The rate of false yes of a layer when `items` adds have counted. */
+/** The false-positive rate of a layer when `items` adds have counted. */
 export function errorRate(items, { m, k }, blocked) {
   return blocked ? rateBlockedWhenFull(items, m / BLOCK) : rateWhenFull(items, m, k);
 }
@@ -83,8 +83,9 @@ export function firstLayer({ capacity, rate, bits, expansion, blocked }) {
 
 /** The layer that comes behind `layers`, or null. */
 export function nextLayer({ rate, bits, expansion, blocked }, layers) {
-  const first = layers[0], capacity = layers[layers.length - 1].capacity * expansion;
-  const before = layers.reduce((sum, layer) => sum + layer.capacity, 0);
+  const first = layers[0], before = layers.reduce((sum, layer) => sum + layer.capacity, 0);
+  const asked = layers[layers.length - 1].capacity * expansion;
+  const capacity = layers.length >= SLOW_LAYERS ? Math.max(asked, before) : asked;
   const budget = bits ? first.rate : rate * (1 - FIRST_SHARE);
   const share = budget * growthShare(first.capacity, before, before + capacity);
   const size = sizeByError(capacity, share, blocked);

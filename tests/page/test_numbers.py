@@ -8,6 +8,7 @@ import json
 import os
 import random
 import re
+import struct
 import subprocess
 import sys
 from pathlib import Path
@@ -20,6 +21,7 @@ sys.path.insert(0, str(REPO / "tests" / "server"))
 
 import bloom_model  # noqa: E402  (found by the line above)
 from checks import layers_of  # noqa: E402
+from formats_model import parquet_header  # noqa: E402
 from redis_server import Server  # noqa: E402
 
 TOOL = os.environ.get("BLOOMPORT_TOOL", str(REPO / "build" / "bloomport"))
@@ -84,8 +86,8 @@ def test_growth_is_the_servers_layer_by_layer(server):
         connection.call("DEL", "f").plain
     for job, theirs, ours in zip(jobs, chains, page(jobs)):
         assert [(x["capacity"], x["m"], x["k"]) for x in ours] == \
-               [(x.capacity, x.bits, x.hashes) for x in theirs[:64]], job  # the page stops at 64
-    assert max(map(len, chains)) > 64 and min(map(len, chains)) > 1
+               [(x.capacity, x.bits, x.hashes) for x in theirs], job
+    assert max(map(len, chains)) > 18 and min(map(len, chains)) > 1  # from 17 on they grow faster
 
 
 def test_rates_are_the_tools():
@@ -103,6 +105,57 @@ def test_rates_are_the_tools():
         jobs.append((["errorRate", items, size, blocked], field["error rate"]))
     for (job, theirs), ours in zip(jobs, page([job for job, _ in jobs])):
         assert "%.6g" % ours == theirs, job
+
+
+def random_files(count, folder, seed):
+    """Filters in files, of every format that the viewer opens, from hardly filled to every bit set."""
+    rng = random.Random(seed)
+    for i in range(count):
+        form = ("portable", "sstable", "parquet")[i % 3]
+        k = 8 if form == "parquet" else rng.randint(1, 255) if rng.random() < 0.3 else rng.randint(1, 16)
+        m = int(2 ** rng.uniform(0, 16)) if form != "parquet" else 256 * int(2 ** rng.uniform(0, 10))
+        fill = rng.choice((0, 1, rng.random(), rng.random() ** 3))
+        bits = sum((rng.random() < fill) << p for p in range(m)).to_bytes((m + 7) // 8, "little")
+        header = {"portable": struct.pack("<IQ", k, m), "sstable": struct.pack("<QII", m, k, 10),
+                  "parquet": parquet_header(m // 8)}[form]
+        path = folder / ("%d.%s" % (i, form))
+        path.write_bytes(header + bits)
+        yield form, path
+
+
+def test_the_viewers_numbers_are_the_tools_in_every_format(tmp_path):
+    chosen = list(random_files(150, tmp_path, seed=5))
+    for (form, path), ours in zip(chosen, page([["viewed", str(path)] for _, path in chosen])):
+        out = subprocess.run([TOOL, "info", "--json", "--from", form, str(path)], stdout=subprocess.PIPE, check=True)
+        theirs = json.loads(out.stdout)
+        assert (ours["format"], ours["m"], ours["k"]) == (form, theirs["bits"], theirs["hashes"])
+        assert (ours["ones"], ours["estimatedItems"]) == (theirs["ones"], theirs["items"]), path
+        assert ours["currentErrorRate"] == theirs["current_error_rate"], path
+
+
+def test_a_blocked_exports_error_rate_is_the_servers(server, tmp_path):
+    connection = server.connection()
+    for i, (rate, capacity) in enumerate(((0.01, 20000), (0.02, 3000), (1e-4, 500), (0.5, 1))):
+        connection.call("BF.RESERVE", "f", rate, capacity, "NONSCALING", "LAYOUT", "BLOCKED").plain
+        connection.call("BF.MADD", "f", *("%d:%d" % (i, j) for j in range(capacity))).plain
+        path = tmp_path / str(i)
+        path.write_bytes(connection.call("BF.EXPORT", "f", "FORMAT", "parquet").plain)
+        stats = connection.call("BF.STATS", "f").plain
+        theirs = float(stats[stats.index("current error rate") + 1])
+        connection.call("DEL", "f").plain
+        (ours,) = page([["viewed", str(path)]])
+        assert ours["currentErrorRate"] == pytest.approx(theirs, rel=1e-12), (rate, capacity)
+
+
+def test_the_page_in_one_file_is_one_script_that_parses(tmp_path):
+    """Its modules share one scope there: a top-level name in two of them is a syntax error."""
+    html = tmp_path / "index.html"
+    subprocess.run([sys.executable, str(REPO / "tests/tools/make_page.py"), str(REPO / "module/page/index.html"),
+                    str(html)], stdout=subprocess.DEVNULL, check=True)
+    (script,) = re.findall(r'<script type="module">(.*?)</script>', html.read_text(encoding="utf-8"), re.S)
+    module = tmp_path / "page.mjs"
+    module.write_text(script, encoding="utf-8")
+    subprocess.run(["node", "--check", str(module)], check=True)
 
 
 VECTORS = {"": 0xef46db3751d8e999, "a": 0xd24ec4f1a98c6e5b, "as": 0x1c330fb2d66be179,

@@ -242,14 +242,18 @@ class RedisBloom:
         return sum(layer.capacity for layer in self.layers)
 
     @property
-    def data(self):
+    def header(self):
         options = 5 if self.is_scaling else 13
         out = REDISBLOOM_FIXED.pack(self.items, len(self.layers), options, self.growth)
         for x in self.layers:
             out += REDISBLOOM_LAYER.pack(
                 len(x.bits), x.nbits, x.items, x.ratio, x.bits_per_item, x.nhashes, x.capacity, 0
             )
-        return out + b"".join(bytes(x.bits) for x in self.layers)
+        return out
+
+    @property
+    def data(self):
+        return self.header + b"".join(bytes(x.bits) for x in self.layers)
 
 
 def redisbloom_fixtures():

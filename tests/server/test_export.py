@@ -59,8 +59,8 @@ def test_parquet_is_the_models_bytes(call, words):
 
 
 def test_sstable_has_at_least_one_bit_per_key(call):
-    data = struct.pack("<QII", 8, 1, 5) + b"\x01"
-    assert call("BF.IMPORT", "k", "FORMAT", "sstable", "CAPACITY", "1000", "DATA", data) == OK
+    data = struct.pack("<IQ", 1, 8) + b"\x01"
+    assert call("BF.IMPORT", "k", "FORMAT", "portable", "CAPACITY", "1000", "DATA", data) == OK
     assert call("BF.EXPORT", "k", "FORMAT", "sstable") == bulk(struct.pack("<QII", 8, 1, 1) + b"\x01")
 
 
@@ -260,6 +260,43 @@ def test_several_layers_are_refused_and_scandump_is_named(call, kind, name):
     reply = call("BF.EXPORT", "k", "FORMAT", name)
     assert reply.value.startswith("ERR cannot export: ") and "layer" in reply.value
     assert "BF.SCANDUMP" in reply.value
+
+
+# Every kind of filter there is: what makes it, and whether it can grow.
+KINDS = {
+    **{layout_hash: ("BF.RESERVE", "k", "0.01", "10", *words) for layout_hash, words in {
+        "CLASSIC XXH64": (), "CLASSIC FNV1A": ("HASH", "FNV1A"), "BLOCKED": ("LAYOUT", "BLOCKED")}.items()},
+    "by bits": ("BF.RESERVE", "k", "BITSPERKEY", "12", "10"),
+    "added": ("BF.ADD", "k", "a"),
+    **{"imported " + name: ("BF.IMPORT", "k", "FORMAT", name, "EXPANSION", "2", "DATA", data) for name, data in {
+        "portable": Plain(64, 6).portable, "sstable": Plain(64, 6).sstable(10), "leveldb": LevelDb(8, 6).data,
+        "parquet": Parquet(32).data}.items()},
+    "imported redisbloom": ("BF.IMPORT", "k", "FORMAT", "redisbloom", "DATA", RedisBloom(0.01, 10).data),
+    "adopted": ("BF.LOADCHUNK", "k", "1", RedisBloom(0.01, 10).header),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("grown", [False, True], ids=["one layer", "several layers"])
+def test_what_a_refused_export_advises_works(call, kind, grown):
+    assert not call(*KINDS[kind]).is_error
+    if grown:
+        add_all(call, "k", ITEMS)
+        assert info(call, "k")["Number of filters"] > 1
+    replies = {name: call("BF.EXPORT", "k", "FORMAT", name) for name in FORMATS}
+    working = {name for name, reply in replies.items() if not reply.is_error}
+    assert working or grown
+    for name, reply in replies.items():
+        if name in working:
+            continue
+        assert reply.value.startswith("ERR cannot export: ")
+        if working:
+            advised = reply.value.rpartition("use ")[2]
+            assert advised in working, (name, reply.value)
+        else:
+            assert "BF.SCANDUMP" in reply.value
+    load(call, "carried", dump(call, "k"))  # that carries every filter
+    assert ask_all(call, "carried", PROBES) == ask_all(call, "k", PROBES)
 
 
 @pytest.mark.parametrize("name", FORMATS)

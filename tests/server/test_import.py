@@ -32,6 +32,13 @@ from imports import DATA, FORMATS, ITEMS, PROBES, SINGLE, import_, payload
 from resp import OK, ONE, ZERO, Connection, bulk, error, integer
 
 EXISTS = "ERR item exists"
+
+
+def stats(call, key):
+    fields = call("BF.STATS", key).plain
+    return dict(zip(fields[::2], fields[1::2]))
+
+
 BAD_FORMAT = "ERR bad format"
 BAD_HASH = "ERR bad hash"
 REPEATED = "ERR repeated option"
@@ -68,8 +75,7 @@ def test_adding_sets_the_models_bits_and_exports_them(call, name):
 @pytest.mark.parametrize("items", [(), ITEMS[:1], ITEMS], ids=len)
 def test_what_was_imported_is_exported_byte_for_byte(call, name, items):
     data, _ = payload(name, items)
-    words = ("CAPACITY", "60") if name == "sstable" else ()  # 601 bits of 60: 10 bits per key
-    assert import_(call, "k", name, data, *words) == OK
+    assert import_(call, "k", name, data) == OK
     assert call("BF.EXPORT", "k", "FORMAT", name) == bulk(data)
 
 
@@ -142,11 +148,64 @@ def test_parquet_takes_any_number_of_blocks(call, nbytes):
 # ---- Capacity, items, expansion ----------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", SINGLE)
+@pytest.mark.parametrize("name", ["portable", "leveldb", "parquet"])
 def test_capacity_is_m_ln_2_over_k_if_not_given(call, name):
     data, model = payload(name, ITEMS)
     assert import_(call, "k", name, data) == OK
     assert abs(info(call, "k")["Capacity"] - model.m * math.log(2) / model.k) < 1
+
+
+# m and k as a program sizes n keys that rounds k up: b * n bits, k = ceil(0.693 b).
+SSTABLES = [(b, n * b, math.ceil(0.693 * b)) for b in (8, 12, 16) for n in (1, 7, 100, 1000)]
+SSTABLES += [(1, 5, 1), (256, 300, 255), (10, 3, 30), (200, 1, 1), (1, 4096, 255)]  # others are kept too
+
+
+@pytest.mark.parametrize("b, m, k", SSTABLES)
+def test_an_sstable_keeps_its_bits_per_key_wherever_it_goes(call, b, m, k):
+    data = Plain(m, k, "XXH64", ITEMS[: m // b]).sstable(b)
+    assert import_(call, "k", "sstable", data) == OK
+    assert call("BF.INFO", "k", "CAPACITY").plain == [max(1, m // b)]
+    assert float(stats(call, "k")["bits per key"]) == b
+    load(call, "loaded", dump(call, "k"))
+    assert call("RESTORE", "restored", "0", call("DUMP", "k").plain) == OK
+    assert call("COPY", "k", "copied") == ONE
+    assert call("DEBUG", "RELOAD") == OK
+    for key in ("k", "loaded", "restored", "copied"):
+        assert call("BF.EXPORT", key, "FORMAT", "sstable") == bulk(data), key
+        assert float(stats(call, key)["bits per key"]) == b
+
+
+@pytest.mark.parametrize("capacity", [1, 59, 61, 1000])
+def test_a_given_capacity_leaves_an_sstables_bits_per_key_as_they_are(call, capacity):
+    data, _ = payload("sstable", ITEMS)
+    assert import_(call, "k", "sstable", data, "CAPACITY", capacity) == OK
+    assert call("BF.INFO", "k", "CAPACITY").plain == [capacity]
+    assert call("BF.EXPORT", "k", "FORMAT", "sstable") == bulk(data)
+
+
+def test_an_sstable_of_ours_comes_in_again_however_precise_the_filter(call):
+    """Small and precise filters have over 256 bits per key."""
+    seen = 0
+    for capacity in range(1, 30):
+        for rate in ("0.5", "0.01", "1e-4", "1e-6"):
+            assert call("BF.RESERVE", "k", rate, capacity, "NONSCALING") == OK
+            data = call("BF.EXPORT", "k", "FORMAT", "sstable").plain
+            seen += struct.unpack_from("<QII", data)[2] > 256
+            assert import_(call, "again", "sstable", data, "REPLACE") == OK
+            assert call("BF.EXPORT", "again", "FORMAT", "sstable") == bulk(data)
+            call("DEL", "k")
+    assert seen > 10
+
+
+def test_an_sstable_that_grows_promises_twice_the_rate_of_its_bits(call):
+    data = Plain(1000, 7).sstable(10)
+    assert import_(call, "k", "sstable", data, "EXPANSION", "2") == OK
+    first = float(stats(call, "k")["promised error rate"])
+    add_all(call, "k", [b"more:%d" % i for i in range(5000)])
+    grown = stats(call, "k")
+    assert len(grown["layers"]) > 3 and float(grown["promised error rate"]) == 2 * first
+    assert float(grown["current error rate"]) < 2 * first
+    assert float(grown["bits per key"]) == 10 and grown["state"] == b"ok"
 
 
 @pytest.mark.parametrize("name", SINGLE)
@@ -428,8 +487,7 @@ def test_an_expired_key_is_a_missing_one(call):
 def test_redis_cli_reads_a_file_and_writes_it_back(call, server):
     for name in FORMATS:
         data, _ = payload(name, ITEMS)
-        words = ("CAPACITY", "60") if name == "sstable" else ()
-        reply = server.cli("-x", "BF.IMPORT", name, "FORMAT", name, *words, "DATA", stdin=data)
+        reply = server.cli("-x", "BF.IMPORT", name, "FORMAT", name, "DATA", stdin=data)
         assert reply == b"OK\n"
         assert server.cli("--raw", "-D", "", "BF.EXPORT", name, "FORMAT", name) == data
 

@@ -69,6 +69,19 @@ def test_sstable_of_no_bits_per_key_is_refused(call):
     assert_bad_data(call, "sstable", struct.pack("<QII", 64, 6, 0) + bytes(8), "bits per key")
 
 
+@pytest.mark.parametrize("b", [257, 300, 333, 999, 1001, 2**31, 2**32 - 1])
+def test_sstable_of_more_bits_per_key_than_can_be_kept_is_refused(call, b):
+    """Over 256 they are kept as m / capacity; no capacity makes these of 1000 bits."""
+    expected = {round(1000 / n) for n in range(1, 1001)}
+    assert (b in expected) == (b == 333)
+    data = struct.pack("<QII", 1000, 6, b) + bytes(125)
+    if b == 333:
+        assert import_(call, "k", "sstable", data) == OK
+        assert call("BF.EXPORT", "k", "FORMAT", "sstable").plain == data
+    else:
+        assert_bad_data(call, "sstable", data, "bits per key")
+
+
 @pytest.mark.parametrize("m", [1, 7, 9, 601])
 def test_each_bit_beyond_m_is_refused(call, m):
     for bit in range(m % 8, 8):

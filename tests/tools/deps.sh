@@ -8,8 +8,9 @@
 #   deps.sh page    that, and the browser of `make test-page`
 #   deps.sh deb     what building the Debian package takes
 #   deps.sh test-deb  that, and what trying it on a fresh Debian takes
-#   deps.sh clients only the clients of tests/clients that Debian has; what cannot be installed is
-#                   said, and skipped there
+#   deps.sh interop only the toolchains of tests/interop, other installations of them included
+#   deps.sh clients those of tests/clients, and the clients that Debian has
+#                   what of these two cannot be installed is said, and skipped there with the reason
 #
 # Environment, set by the Makefile: CC, PYTHON, REDIS_SERVER, REDISMODULE_DIR.
 set -eu
@@ -58,8 +59,24 @@ missing_packages() {
     have_module selenium || echo python3-selenium
 }
 
-missing_clients() {
+missing_toolchains() {
     have_module ensurepip || echo python3-venv
+    have_command node || echo nodejs
+    have_command npm || echo npm
+    have_command go || echo golang-go
+    have_command cargo || echo cargo
+    { have_command java && have_command javac; } || echo default-jdk-headless
+    have_command mvn || echo maven
+}
+
+missing_interop() {
+    missing_toolchains
+    have_command chromium || echo chromium
+    have_cxx_header xxhash.h || echo g++ libxxhash-dev
+}
+
+missing_clients() {
+    missing_toolchains
     have_command php && php -r 'exit(extension_loaded("redis") ? 0 : 1);' || echo php-cli php-redis
     ruby -rredis -e '' >/dev/null 2>&1 || echo ruby ruby-redis
 }
@@ -141,11 +158,14 @@ fetch_header() {
     rm -rf "$work"
 }
 
-if [ "$1" = clients ]; then
-    packages=$(echo $(missing_clients))
-    [ -z "$packages" ] || (install_packages $packages) || :
-    exit 0
-fi
+case $1 in interop | clients)
+    packages=$(echo $(missing_"$1"))
+    [ -z "$packages" ] || (install_packages $packages) ||
+        for package in $packages; do # one that is not to be had keeps no other away
+            (install_packages "$package") || :
+        done
+    exit 0 ;;
+esac
 
 packages=$(missing_packages "$@")
 if [ -n "$packages" ]; then

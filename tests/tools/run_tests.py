@@ -32,6 +32,12 @@ def say(*words):
     print(*words, flush=True)
 
 
+def skipped_tests(output):
+    """(name, reason) of each test that a cmocka program skipped: what it printed before skipping."""
+    for name, said in re.findall(r"^\[ RUN +\] (\w+)\n((?:(?!\[ ).*\n)*)\[ +SKIPPED +\] \w+$", output, re.M):
+        yield name, " ".join(said.split()) or "it does not say why"
+
+
 def run_unit(program, counts):
     """One cmocka program: its output is shown only if something is wrong."""
     # Results are counted from cmocka's default output, whatever the user's environment asks for.
@@ -51,6 +57,8 @@ def run_unit(program, counts):
         failed = max(failed, 1)  # a crash or an empty program is one failure
     else:
         say(f"{os.path.basename(program)}: {passed} passed")
+        for name, reason in skipped_tests(run.stdout):
+            say(f"SKIPPED [1] {os.path.basename(program)}: {name}: {reason}")
     counts.add(passed, failed, skipped)
 
 

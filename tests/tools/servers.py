@@ -230,6 +230,8 @@ def main():
     with ThreadPoolExecutor(options.jobs) as pool:
         rows = list(pool.map(lambda name: examine(name, tests), names))
     print_table(rows)
+    passed, failed, skipped = (sum(row[i] for row in rows) for i in (2, 3, 4))
+    say(f"\n{passed} passed, {failed} failed, {skipped} skipped")
     return 1 if any(row[3] or not row[2] for row in rows) else 0
 
 

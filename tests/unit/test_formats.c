@@ -4,7 +4,10 @@
 
 #include "tests/unit/helpers.h"
 
+#include "module/core/measure.h"
 #include "module/core/sizing.h"
+#include "rdb/bytes.h"
+#include "rdb/codec.h"
 #include "rdb/formats.h"
 
 static enum status decode(enum format format, const uint8_t *bytes, size_t len,
@@ -236,6 +239,223 @@ static void bits_beyond_m_are_refused_before_they_are_counted(void **state) {
     assert_null(filter);
 }
 
+/* ---- The bits per key of an sstable ------------------------------------------------------------
+ */
+
+/* An sstable of random bits, about as full as a filter is. */
+static struct bytes random_sstable(struct rng *rng, uint64_t nbits, uint32_t nhashes,
+                                   uint32_t bits_per_key) {
+    size_t size = (size_t)(nbits + 7) / 8;
+    struct bytes bytes = {calloc(1, 16 + size), 16 + size};
+    struct writer w = {bytes.at};
+    put_u64(&w, nbits);
+    put_u32(&w, nhashes);
+    put_u32(&w, bits_per_key);
+    uint64_t ones = rng_below(rng, nbits + 1);
+    for (uint64_t i = 0; i < ones; i++) {
+        uint64_t p = rng_below(rng, nbits);
+        bytes.at[16 + p / 8] |= (uint8_t)(1 << p % 8);
+    }
+    return bytes;
+}
+
+static void assert_sstable_is(const struct filter *filter, const struct bytes *expected) {
+    struct bytes bytes = encode(filter, FORMAT_SSTABLE);
+    assert_int_equal(bytes.len, expected->len);
+    assert_memory_equal(bytes.at, expected->at, bytes.len);
+    free(bytes.at);
+}
+
+/* The filter after a journey as header and pieces: an RDB file, BF.SCANDUMP and BF.LOADCHUNK. */
+static struct filter *carried(const struct filter *filter) {
+    size_t len = codec_header_size(filter);
+    uint8_t *header = malloc(len);
+    codec_encode_header(filter, header);
+    struct filter *copy = NULL;
+    assert_int_equal(codec_decode_header(header, len, FILTER_NO_LIMIT, &copy), STATUS_OK);
+    free(header);
+    memcpy(copy->layers[0].bits, filter->layers[0].bits, (size_t)filter_array_bytes(filter));
+    assert_true(codec_bits_are_sound(copy));
+    return copy;
+}
+
+static void sstables_come_back_byte_for_byte_with_any_m_k_and_bits_per_key(void **state) {
+    (void)state;
+    struct rng rng = rng_seeded(11);
+    for (int round = 0; round < 20000; round++) {
+        uint64_t m = 1 + rng_below(&rng, round % 2 ? 5000 : 40);
+        uint32_t k = 1 + (uint32_t)rng_below(&rng, round % 3 ? 12 : 255);
+        uint32_t b = 1 + (uint32_t)rng_below(&rng, round % 5 ? 40 : 256);
+        struct formats_options options = {.capacity = round % 7 ? 0 : 1 + rng_below(&rng, 9000)};
+        options.scheme = round % 2 ? SCHEME_XXH64 : SCHEME_FNV1A;
+        struct bytes bytes = random_sstable(&rng, m, k, b);
+        struct filter *filter = NULL;
+        assert_int_equal(
+            decode(FORMAT_SSTABLE, bytes.at, bytes.len, &options, FILTER_NO_LIMIT, &filter),
+            STATUS_OK);
+        uint64_t expected = options.capacity ? options.capacity : m / b ? m / b : 1;
+        assert_true(filter->bits_per_key == b && filter->error_rate == 0);
+        assert_int_equal(filter_capacity(filter), expected);
+        assert_true(measure_promise(filter) > 0 && measure_promise(filter) <= 1);
+        assert_sstable_is(filter, &bytes);
+        struct filter *copy = carried(filter);
+        assert_sstable_is(copy, &bytes);
+        filter_free(copy);
+        filter_free(filter);
+        free(bytes.at);
+    }
+}
+
+/* Such a header is our own export of a filter that is small and precise. */
+static void over_256_bits_per_key_are_kept_by_the_capacity(void **state) {
+    (void)state;
+    struct rng rng = rng_seeded(12);
+    for (int round = 0; round < 20000; round++) {
+        uint64_t n = 1 + rng_below(&rng, round % 2 ? 100 : 3);
+        uint64_t m = n * 257 + rng_below(&rng, n * (round % 3 ? 1000 : 10));
+        uint32_t b = (uint32_t)((2 * m + n) / (2 * n)); // m / n to the nearest
+        struct formats_options options = {.capacity = round % 7 ? 0 : n};
+        struct bytes bytes = random_sstable(&rng, m, 7, b);
+        struct filter *filter = NULL;
+        assert_int_equal(
+            decode(FORMAT_SSTABLE, bytes.at, bytes.len, &options, FILTER_NO_LIMIT, &filter),
+            STATUS_OK);
+        assert_true(filter->bits_per_key == 0 && filter->error_rate > 0);
+        if (options.capacity) assert_int_equal(filter_capacity(filter), n);
+        assert_sstable_is(filter, &bytes);
+        struct filter *copy = carried(filter);
+        assert_sstable_is(copy, &bytes);
+        filter_free(copy);
+        filter_free(filter);
+        free(bytes.at);
+    }
+}
+
+static void over_256_bits_per_key_that_no_capacity_gives_are_refused(void **state) {
+    (void)state;
+    static const struct {
+        uint64_t nbits;
+        uint32_t bits_per_key;
+        uint64_t capacity;
+    } ROWS[] = {{1000, 300, 0}, {1000, 334, 0}, {1000, 1001, 0},   {8, UINT32_MAX, 0},
+                {1, 257, 0},    {1000, 500, 3}, {257, 257, 10000}, {2570, 257, 9}};
+    struct rng rng = rng_seeded(13);
+    for (size_t i = 0; i < COUNT(ROWS); i++) {
+        struct formats_options options = {.capacity = ROWS[i].capacity};
+        struct bytes bytes = random_sstable(&rng, ROWS[i].nbits, 3, ROWS[i].bits_per_key);
+        struct filter *filter = NULL;
+        const char *fault = NULL;
+        enum status status = formats_decode(FORMAT_SSTABLE, bytes.at, bytes.len, &options,
+                                            FILTER_NO_LIMIT, &filter, &fault);
+        assert_int_equal(status, STATUS_CORRUPT);
+        assert_string_equal(fault, "bits per key");
+        assert_null(filter);
+        free(bytes.at);
+    }
+}
+
+/* By bits per key the growth may cost as much again as the first layer's rate, and no more. */
+static void an_imported_sstable_that_grows_keeps_twice_the_rate_of_its_bits(void **state) {
+    (void)state;
+    struct rng rng = rng_seeded(14);
+    struct bytes bytes = random_sstable(&rng, 1000, 7, 10);
+    memset(bytes.at + 16, 0, bytes.len - 16);
+    struct formats_options options = {.expansion = 2};
+    struct filter *filter = NULL;
+    assert_int_equal(
+        decode(FORMAT_SSTABLE, bytes.at, bytes.len, &options, FILTER_NO_LIMIT, &filter), STATUS_OK);
+    fill_to(filter, 20000, 0);
+    double rate = 0, first = filter->layers[0].error_rate;
+    for (uint32_t i = 0; i < filter->nlayers; i++) rate += filter->layers[i].error_rate;
+    assert_true(filter->nlayers > 7 && rate <= 2 * first && measure_promise(filter) == 2 * first);
+    assert_true(measure_error_rate(filter) < 2 * first);
+    filter_free(filter);
+    free(bytes.at);
+}
+
+/* ---- Advice ------------------------------------------------------------------------------------
+ */
+
+static const char *const FORMAT_NAMES[] = {"portable", "sstable", "leveldb", "parquet",
+                                           "redisbloom"};
+
+/* Each obstacle names a format that takes this filter; or, if none does, BF.SCANDUMP. */
+static void assert_advice_works(const struct filter *filter, bool any_format_does) {
+    bool found = false;
+    for (int f = 0; f < FORMAT_COUNT; f++) {
+        const char *text = formats_obstacle(filter, (enum format)f);
+        if (!text) {
+            found = true;
+            continue;
+        }
+        const char *use = strstr(text, "use ");
+        if (!any_format_does) {
+            assert_non_null(strstr(text, "BF.SCANDUMP"));
+            continue;
+        }
+        int advised = 0;
+        while (advised < FORMAT_COUNT && (!use || strcmp(use + 4, FORMAT_NAMES[advised]) != 0)) {
+            advised++;
+        }
+        if (advised == FORMAT_COUNT)
+            fail_msg("%s: no format is advised: %s", FORMAT_NAMES[f], text);
+        if (formats_obstacle(filter, (enum format)advised)) fail_msg("bad advice: %s", text);
+    }
+    assert_int_equal(found, any_format_does);
+}
+
+static void every_obstacle_advises_what_works(void **state) {
+    (void)state;
+    for (int f = 0; f < FORMAT_COUNT; f++) {
+        struct filter *filter = sample((enum format)f, 512, 6, 20);
+        filter->expansion = 2;
+        assert_advice_works(filter, true);
+        filter->layers[0].capacity = 20;
+        fill_to(filter, 30, 1000);
+        assert_int_equal(filter->nlayers, 2);
+        assert_advice_works(filter, f == FORMAT_REDISBLOOM);
+        filter_free(filter);
+        if (f == FORMAT_REDISBLOOM) continue;
+        filter = sample((enum format)f, 512, 6, 0);
+        if (filter->layout == LAYOUT_CLASSIC && filter->scheme == SCHEME_XXH64) {
+            filter->scheme = SCHEME_FNV1A;
+            assert_advice_works(filter, true);
+            filter->scheme = SCHEME_MURMUR; // of a size that RedisBloom does not have
+            assert_advice_works(filter, false);
+        }
+        if (f == FORMAT_LEVELDB) {
+            filter->layers[0].nhashes = 31;
+            assert_advice_works(filter, false);
+        }
+        if (f == FORMAT_PARQUET) {
+            uint64_t nbits = filter->layers[0].nbits;
+            filter->layers[0].nbits = UINT64_C(1) << 34;
+            assert_advice_works(filter, false);
+            filter->layers[0].nbits = nbits;
+        }
+        filter_free(filter);
+    }
+}
+
+static void redisblooms_filters_of_any_number_of_layers_are_sent_to_redisbloom(void **state) {
+    (void)state;
+    for (int adopted = 0; adopted < 2; adopted++) {
+        struct filter_params params = {.capacity = 10,
+                                       .error_rate = 0.01,
+                                       .expansion = 2,
+                                       .scheme = SCHEME_MURMUR,
+                                       .is_adopted = true};
+        struct filter *filter = NULL;
+        assert_int_equal(filter_new(&params, FILTER_NO_LIMIT, &filter), STATUS_OK);
+        if (!adopted) formats_make_native(filter);
+        assert_advice_works(filter, true);
+        fill_to(filter, 100, 0);
+        assert_true(filter->nlayers > 2);
+        assert_advice_works(filter, true);
+        filter_free(filter);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         spied(every_format_comes_back_as_it_went),
@@ -246,6 +466,12 @@ int main(void) {
         spied(sizes_are_those_of_redisbloom),
         spied(bits_beyond_m_are_refused_before_they_are_counted),
         spied(a_murmur_filter_does_not_grow_layers_that_no_reader_takes),
+        spied(sstables_come_back_byte_for_byte_with_any_m_k_and_bits_per_key),
+        spied(over_256_bits_per_key_are_kept_by_the_capacity),
+        spied(over_256_bits_per_key_that_no_capacity_gives_are_refused),
+        spied(an_imported_sstable_that_grows_keeps_twice_the_rate_of_its_bits),
+        spied(every_obstacle_advises_what_works),
+        spied(redisblooms_filters_of_any_number_of_layers_are_sent_to_redisbloom),
     };
     return cmocka_run_group_tests(tests, print_seed, NULL);
 }
