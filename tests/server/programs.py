@@ -214,7 +214,7 @@ def rate(p):
 
 
 def bits(p):
-    return p.one("1", "1.5", "4", "8", "9.6", "10", "10.0", "1e1", "1.2e+1", "012.25", "16", "20", "256", "0xa", "+8", "-0", "0")
+    return p.one("1", "1.5", "4", "8", "9.6", "10", "10.0", "1e1", "1.2e+1", "012.25", "16", "20", "256", "0xa", "+8", "0")
 
 
 def capacity(p):
@@ -394,8 +394,8 @@ def bf_import(p):
 def chunks_into(p, key, pieces):
     """BF.LOADCHUNK of a scan: whole, cut off half way, or with pieces that come again or too late."""
     pieces = list(pieces)
-    if p.chance(0.25):
-        pieces = pieces[: p.random.randint(1, len(pieces))]
+    if p.chance(0.3):
+        pieces = pieces[: p.random.randint(1, max(len(pieces) - 1, 1))]
     if p.chance(0.2):
         pieces.insert(p.random.randrange(len(pieces) + 1), p.random.choice(pieces))
     if p.chance(0.08):
