@@ -328,8 +328,9 @@ def survey(server):
 def run(seed, commands, keep=None):
     """A program of `commands` commands; returns the problems, and puts what was done into `keep`."""
     fleet = Fleet(seed)
-    program, done, steps = Program(seed, fleet.model, fleet.asking.call), 0, []
+    done, steps = 0, []
     try:
+        program = Program(seed, fleet.model, fleet.asking.call)
         while done < commands:
             step = program.next_step()
             steps.append(step)
