@@ -298,9 +298,10 @@ Entry = namedtuple("Entry", "type expires dump look")
 
 
 def complaints(server):
-    """The end of what a server's log says in earnest."""
+    """The end of what a server's log says in earnest, without what every start says."""
+    usual = ("oO0OoO0OoO0Oo", "Redis version", "Configuration loaded", "Server initialized", "WARNING Memory")
     lines = [line.split(" # ")[-1] for line in server.log.splitlines() if " # " in line]
-    return " | ".join(line[:200] for line in lines[-5:])
+    return " | ".join(line[:200] for line in lines if not line.startswith(usual))[-800:]
 
 
 def kind_of(entry):
@@ -327,8 +328,9 @@ def survey(server):
 def run(seed, commands, keep=None):
     """A program of `commands` commands; returns the problems, and puts what was done into `keep`."""
     fleet = Fleet(seed)
-    program, done, steps = Program(seed, fleet.model, fleet.asking.call), 0, []
+    done, steps = 0, []
     try:
+        program = Program(seed, fleet.model, fleet.asking.call)
         while done < commands:
             step = program.next_step()
             steps.append(step)

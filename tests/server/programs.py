@@ -206,7 +206,7 @@ class Program:
 
 
 def rate(p):
-    value = p.one(0.5, 0.3, 0.25, 0.1, 0.1, 0.05, 0.01, 0.01, 0.01, 0.001, 1e-6, 0.9, 0.999)
+    value = p.one(1 / 3, 0.0123456789012345678, 0.5, 0.3, 0.25, 0.1, 0.1, 0.05, 0.01, 0.01, 0.01, 0.001, 1e-6, 0.9, 0.999)
     text = repr(value)
     return p.one(
         text, text, text, text + "00", "%e" % value, "%E" % value, "%.17g" % value, text.lstrip("0"), "00" + text, value.hex(), "+" + text, "1e-400"
@@ -214,7 +214,7 @@ def rate(p):
 
 
 def bits(p):
-    return p.one("1", "1.5", "4", "8", "9.6", "10", "10.0", "1e1", "1.2e+1", "012.25", "16", "20", "256", "0xa", "+8", "-0", "0")
+    return p.one("1", "1.5", "4", "8", "9.123456789012345", "9.6", "10", "10.0", "1e1", "1.2e+1", "012.25", "16", "20", "256", "0xa", "+8", "0")
 
 
 def capacity(p):
@@ -394,8 +394,8 @@ def bf_import(p):
 def chunks_into(p, key, pieces):
     """BF.LOADCHUNK of a scan: whole, cut off half way, or with pieces that come again or too late."""
     pieces = list(pieces)
-    if p.chance(0.25):
-        pieces = pieces[: p.random.randint(1, len(pieces))]
+    if p.chance(0.3):
+        pieces = pieces[: p.random.randint(1, max(len(pieces) - 1, 1))]
     if p.chance(0.2):
         pieces.insert(p.random.randrange(len(pieces) + 1), p.random.choice(pieces))
     if p.chance(0.08):

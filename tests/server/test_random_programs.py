@@ -11,15 +11,16 @@ import pytest
 
 from program_run import report, run
 
-COMMANDS = int(os.environ.get("BLOOMPORT_PROGRAM_COMMANDS") or 800)
+COMMANDS = int(os.environ.get("BLOOMPORT_PROGRAM_COMMANDS") or 1000)
 
 
 def seeds():
-    first, _, last = (os.environ.get("BLOOMPORT_PROGRAM_SEEDS") or "1-10").partition("-")
+    first, _, last = (os.environ.get("BLOOMPORT_PROGRAM_SEEDS") or "1-12").partition("-")
     return range(int(first), int(last or first) + 1)
 
 
 @pytest.mark.parametrize("seed", seeds())
 def test_a_replica_and_every_file_hold_what_the_master_holds_after_a_random_program(seed):
     problems = run(seed, COMMANDS)
-    assert not problems, report(seed, COMMANDS, problems)
+    if problems:
+        pytest.fail(report(seed, COMMANDS, problems), pytrace=False)
