@@ -117,8 +117,7 @@ NEAR = {
 }
 
 
-@pytest.mark.parametrize("growth", [1, 3])
-@pytest.mark.parametrize("name", NEAR)
+@pytest.mark.parametrize("name, growth", [(name, growth) for name in NEAR for growth in (1, 3) if name[:5] != "65535" or growth == 1])
 def test_whatever_header_is_taken_stays_loadable_under_adds(other, name, growth):
     call = other.connection().call
     reply = call("BF.LOADCHUNK", "k", 1, redisblooms(NEAR[name], growth))
