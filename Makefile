@@ -149,6 +149,11 @@ test-tool: $(SO) $(TOOL) | deps ## the command-line tool, with a real server for
 page: | $(DEPS) ## the calculator and viewer as one file, build/page/index.html: open it in a browser
 	@$(PYTHON) tests/tools/make_page.py module/page/index.html build/page/index.html
 
+.PHONY: screenshot
+screenshot: page ## the picture of the README, module/docs/page.png, taken of the page in headless Chromium
+	@$(RUN_DEPS) page
+	@$(PYTHON) -B tests/tools/screenshot.py build/page/index.html module/docs/page.png
+
 test-page: page $(SO) $(TOOL) | deps ## the page in headless Chromium, which it installs
 	@$(RUN_DEPS) page
 	@$(RUN_TESTS) --server tests/page
