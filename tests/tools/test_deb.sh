@@ -67,7 +67,7 @@ files >"$out/before"
 
 install=$(lines_with 'apt install ./build/deb/')
 remove=$(lines_with 'apt remove bloomport')
-[ "$(echo "$install" | wc -l)" -eq 2 ] || die "README.md must give two lines to install"
+[ "$(echo "$install" | wc -l)" -eq 3 ] || die "README.md must give three lines: install, load, restart"
 [ -n "$remove" ] || die "OPERATIONS.md must say how to remove"
 
 mkdir -p "$root/root/build/deb"
@@ -75,7 +75,7 @@ cp "$package" "$root/root/build/deb/"
 say "$(echo "$install" | head -n 1)"
 in_network "$(echo "$install" | head -n 1)" >"$out/install.log" 2>&1 || { cat "$out/install.log" >&2; die "did not install"; }
 
-restart=$(echo "$install" | tail -n 1)
+restart=$(echo "$install" | tail -n 2)
 say "$restart"
 printf '%s\n' "$restart" 'redis-cli MODULE LIST' 'redis-cli BF.ADD visitors alice' 'redis-cli BF.EXISTS visitors alice' \
     'seq 1 1000 | bloomport build -o f.bloom' 'bloomport push f.bloom --key numbers' 'redis-cli BF.EXISTS numbers 77' \
