@@ -112,7 +112,7 @@ uninstall: ## remove what `make install` installed: the same PREFIX= MODULE_DIR=
 deb: | deps-deb ## build/deb/bloomport_<version>_<arch>.deb: all that as a Debian package
 	@MAKE='$(MAKE)' sh module/package/deb.sh build/deb
 
-test-deb: deb | deps-test-deb ## install the package on a fresh Debian as README says, use it, remove it; needs root
+test-deb: deb | deps-test-deb ## install the package on a fresh Debian as the documents say, use it, remove it; needs root
 	@sh tests/tools/test_deb.sh build/deb
 
 run: $(SO) | deps-run ## install what is missing, build, start a server with the module: PORT= ARGS=
@@ -158,7 +158,7 @@ test-page: page $(SO) $(TOOL) | deps ## the page in headless Chromium, which it 
 	@$(RUN_DEPS) page
 	@$(RUN_TESTS) --server tests/page
 
-test-recipes: $(SO) | deps ## the recipes of the README, run as they stand
+test-recipes: $(SO) | deps ## the recipes of module/docs/RECIPES.md, run as they stand
 	@$(RUN_TESTS) --server tests/recipes
 
 test-large: $(SO) $(TOOL) $(LARGE) | deps ## slow tests and those that need gigabytes: T=large_rate for one
