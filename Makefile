@@ -115,7 +115,7 @@ uninstall: ## remove what `make install` installed: the same PREFIX= MODULE_DIR=
 deb: | deps-deb ## build/deb/bloomport_<version>_<arch>.deb: all that as a Debian package
 	@MAKE='$(MAKE)' sh module/package/deb.sh build/deb
 
-test-deb: deb | deps-test-deb ## install the package on a fresh Debian as README says, use it, remove it; needs root
+test-deb: deb | deps-test-deb ## install the package on a fresh Debian as the documents say, use it, remove it; needs root
 	@sh tests/tools/test_deb.sh build/deb
 
 run: $(SO) | deps-run ## install what is missing, build, start a server with the module: PORT= ARGS=
@@ -155,11 +155,16 @@ test-tool: $(SO) $(TOOL) | deps ## the command-line tool, with a real server for
 page: | $(DEPS) ## the calculator and viewer as one file, build/page/index.html: open it in a browser
 	@$(PYTHON) tests/tools/make_page.py module/page/index.html build/page/index.html
 
+.PHONY: screenshot
+screenshot: page ## the picture of the README, module/docs/page.png, taken of the page in headless Chromium
+	@$(RUN_DEPS) page
+	@$(PYTHON) -B tests/tools/screenshot.py build/page/index.html module/docs/page.png
+
 test-page: page $(SO) $(TOOL) | deps ## the page in headless Chromium, which it installs
 	@$(RUN_DEPS) page
 	@$(RUN_TESTS) --server tests/page
 
-test-recipes: $(SO) | deps ## the recipes of the README, run as they stand
+test-recipes: $(SO) | deps ## the recipes of module/docs/RECIPES.md, run as they stand
 	@$(RUN_TESTS) --server tests/recipes
 
 test-large: $(SO) $(TOOL) $(LARGE) | deps ## slow tests and those that need gigabytes: T=large_rate for one
@@ -179,6 +184,7 @@ test-clients: $(SO) | deps ## real clients, every BF.* method each has, toolchai
 	@$(RUN_DEPS) clients
 	@$(TEST_ENV) BLOOMPORT_SO='$(abspath $(SO))' REDIS_SERVER='$(REDIS_SERVER)' \
 	    $(PYTHON) tests/clients/run.py $(T)
+	@$(RUN_TESTS) --server tests/docs/test_snippets.py
 
 # gcc: its sanitizer runtime is a shared library that can be preloaded as it stands.
 asan: ## `make test` under AddressSanitizer and UBSan; any report is a failure

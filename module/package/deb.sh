@@ -1,8 +1,8 @@
 #!/bin/sh
 # What `make deb` does: builds with the flags that Debian builds its packages with, and packs what
 # `make install` installs into directory/bloomport_<version>_<arch>.deb. The version and its date are
-# the first of module/CHANGELOG.md, which a test keeps equal to the module's own. DEBFULLNAME and
-# DEBEMAIL name the maintainer, as for Debian's own tools.
+# the newest released ones of module/docs/CHANGELOG.md, which a test keeps equal to the module's own.
+# DEBFULLNAME and DEBEMAIL name the maintainer, as for Debian's own tools.
 #
 #   deb.sh directory    called at the top of the repository
 set -eu
@@ -11,7 +11,7 @@ package=module/package
 out=$1
 root=$out/debian/bloomport
 doc=$root/usr/share/doc/bloomport
-heading=$(sed -n 's/^## \([0-9.]*\) (\([0-9-]*\))$/\1 \2/p' module/CHANGELOG.md | head -n 1)
+heading=$(sed -n 's/^## \[\([0-9.]*\)\] - \([0-9-]*\)$/\1 \2/p' module/docs/CHANGELOG.md | head -n 1)
 version=${heading% *}-1
 released=${heading#* }
 maintainer="${DEBFULLNAME:-bloomport contributors} <${DEBEMAIL:-bloomport@example.org}>"
@@ -41,7 +41,7 @@ describe() {
 # gzip -n: no name and no time, so that the same sources give the same package.
 add_documents() {
     sed -e '/@LICENSE@/{r LICENSE' -e 'd}' $package/copyright >"$doc/copyright"
-    gzip -9nc module/CHANGELOG.md >"$doc/changelog.gz"
+    gzip -9nc module/docs/CHANGELOG.md >"$doc/changelog.gz"
     gzip -9nc "$out/debian/changelog" >"$doc/changelog.Debian.gz"
     gzip -9n "$root/usr/share/man/man1/bloomport.1"
 }

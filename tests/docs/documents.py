@@ -1,4 +1,4 @@
-"""What the documents say: their examples, and the sections of module/COMMANDS.md.
+"""What the documents say: where they are, their examples, and their sections.
 
 An example is a ```console block (in the man page, the lines between .nf and .fi under EXAMPLES):
 lines that begin with "$ " are commands, "> " continues one, the lines below are what it prints.
@@ -11,11 +11,24 @@ from collections import namedtuple
 from pathlib import Path
 
 REPO = Path(__file__).resolve().parents[2]
-COMMANDS = REPO / "module" / "COMMANDS.md"
+PAGES = REPO / "module" / "docs"
+COMMANDS = PAGES / "COMMANDS.md"
+CHANGES = PAGES / "CHANGELOG.md"
 README = REPO / "README.md"
 MANUAL = REPO / "rdb" / "tool" / "bloomport.1"
+MARKDOWN = sorted(path for path in REPO.rglob("*.md")
+                  if not {".git", "build", "node_modules", "target"} & set(path.relative_to(REPO).parts))
 
 Step = namedtuple("Step", "line command expected")
+
+
+def named(path):
+    """A document's name in a test's."""
+    return str(path.relative_to(REPO))
+
+
+def without_code(text):
+    return re.sub(r"^```.*?^```$", "", text, flags=re.S | re.M)
 
 
 def fenced(text, language):

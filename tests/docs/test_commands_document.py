@@ -1,4 +1,4 @@
-"""module/COMMANDS.md against the server's own COMMAND DOCS and the error texts in the sources."""
+"""module/docs/COMMANDS.md against the server's own COMMAND DOCS and the error texts in the sources."""
 
 import re
 
@@ -110,6 +110,17 @@ def test_every_documented_error_text_is_in_the_sources():
     known = [shape(text) for text in texts if text.startswith("ERR ")]
     said = re.findall(r"`(ERR [^`]*)`", documents.COMMANDS.read_text(encoding="utf-8"))
     assert not sorted(text for text in said if not any(re.fullmatch(one, text) for one in known))
+
+
+@pytest.mark.parametrize("name", ["at the top", *SECTIONS])
+def test_every_row_of_errors_says_what_to_do(name):
+    text = SECTIONS.get(name) or documents.COMMANDS.read_text(encoding="utf-8").split("\n## ")[0]
+    for table in re.findall(r"^\| error \|.*\n(?:\|.*\n)+", text, re.M):
+        head, _, *rows = table.splitlines()
+        assert head == "| error | when | what to do |"
+        for row in rows:
+            assert all(cell.strip() for cell in row.strip("|").split(" | ")), row
+            assert row.count(" | ") == 2, row
 
 
 def test_the_loop_that_copies_a_filter_does(server):

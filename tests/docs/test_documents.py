@@ -12,26 +12,27 @@ from redis_server import MODULE, Server
 REPO = documents.REPO
 TOOL = os.environ.get("BLOOMPORT_TOOL", str(REPO / "build" / "bloomport"))
 SNIPPET = REPO / "module" / "package" / "bloomport.conf"
-MARKDOWN = sorted(path for path in [*REPO.glob("*.md"), *REPO.glob("*/**/*.md"), *REPO.glob(".github/*.md")]
-                  if not {"build", "node_modules", "target"} & set(path.relative_to(REPO).parts))
-
-
-def without_code(text):
-    return re.sub(r"^```.*?^```$|`[^`\n]*`", "", text, flags=re.S | re.M)
+MARKDOWN, README = documents.MARKDOWN, documents.README
 
 
 def anchors(path):
     """The anchors of a document's headings, as GitHub makes them."""
-    text = re.sub(r"^```.*?^```$", "", path.read_text(encoding="utf-8"), flags=re.S | re.M)
+    text = documents.without_code(path.read_text(encoding="utf-8"))
     for heading in re.findall(r"^#+ (.*)$", text, re.M):
         plain = re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", heading).lower()
         yield re.sub(r"[^\w\- ]", "", plain).replace(" ", "-")
 
 
-@pytest.mark.parametrize("path", MARKDOWN, ids=lambda path: str(path.relative_to(REPO)))
+def links(path):
+    """The targets of a document's links and pictures, those in code left out."""
+    text = re.sub(r"`[^`\n]*`", "", documents.without_code(path.read_text(encoding="utf-8")))
+    return re.findall(r"\]\(([^)\s]+)\)", text)
+
+
+@pytest.mark.parametrize("path", MARKDOWN, ids=documents.named)
 def test_links_lead_somewhere(path):
     broken = []
-    for target in re.findall(r"\]\(([^)\s]+)\)", without_code(path.read_text(encoding="utf-8"))):
+    for target in links(path):
         if re.match(r"[a-z]+:", target):
             continue
         name, _, anchor = target.partition("#")
@@ -39,6 +40,57 @@ def test_links_lead_somewhere(path):
         if not file.exists() or (anchor and anchor not in anchors(file)):
             broken.append(target)
     assert not broken
+
+
+def test_the_readme_leads_to_every_page():
+    linked = {(REPO / target.partition("#")[0]).resolve() for target in links(README)}
+    pages = {*documents.PAGES.glob("*.md"), *REPO.glob(".github/CONTRIBUTING.md"), REPO / "tests" / "README.md"}
+    assert not sorted(map(documents.named, pages - linked))
+
+
+def test_the_readme_is_under_180_lines():
+    assert len(README.read_text(encoding="utf-8").splitlines()) < 180
+
+
+@pytest.mark.parametrize("path", sorted(documents.PAGES.glob("*.md")), ids=documents.named)
+def test_a_page_opens_with_what_it_answers_and_has_contents_if_it_is_long(path):
+    text = path.read_text(encoding="utf-8")
+    if path == documents.CHANGES:
+        return
+    title, _, opening, *_ = text.splitlines()
+    assert title.startswith("# ") and opening.startswith("This page answers")
+    headings = documents.sections(path)
+    if len(headings) > 5:
+        contents = [line for line in text.split("\n## ")[0].splitlines() if " · " in line]
+        assert len(contents) == 1 and re.findall(r"\[([^]]*)\]", contents[0]) == list(headings)
+
+
+def table_rows(path):
+    """The rows of a document's tables, without heads and rulers, and without those that say little."""
+    for table in re.findall(r"(?:^\|.*\n)+", documents.without_code(path.read_text(encoding="utf-8")), re.M):
+        for row in table.splitlines()[2:]:
+            words = " ".join(row.replace("|", " ").split())
+            if len(words) > 30:
+                yield words
+
+
+def sentences(path):
+    """The longer sentences of a document's prose."""
+    text = re.sub(r"^\|.*$", "", documents.without_code(path.read_text(encoding="utf-8")), flags=re.M)
+    for sentence in re.split(r"(?<=[.:;!?])\s+|\n+", text):
+        sentence = re.sub(r"[*_`]|\[|\]\([^)]*\)|^[-\d. ]+", "", sentence).strip()
+        if len(sentence) > 50:
+            yield sentence
+
+
+@pytest.mark.parametrize("parts", [table_rows, sentences])
+def test_no_document_repeats_another(parts):
+    where = {}
+    for path in MARKDOWN:
+        for part in set(parts(path)):
+            where.setdefault(part, []).append(documents.named(path))
+    assert len(where) > 100
+    assert not {part: paths for part, paths in where.items() if len(paths) > 1}
 
 
 def test_make_targets_named_in_the_documents_exist():
@@ -51,17 +103,17 @@ def test_make_targets_named_in_the_documents_exist():
 
 
 def test_the_readme_lists_every_command_and_no_other():
-    listed = re.findall(r"^\| `(BF\.\w+)", documents.README.read_text(encoding="utf-8"), re.M)
+    listed = re.findall(r"^\| `(BF\.\w+)", README.read_text(encoding="utf-8"), re.M)
     commands = [name for name in documents.sections(documents.COMMANDS) if name.startswith("BF.")]
     assert sorted(set(listed)) == sorted(commands)
 
 
-def test_the_change_log_begins_with_the_version_of_the_module(start):
-    heading = next(iter(documents.sections(REPO / "module" / "CHANGELOG.md")))
-    major, minor, patch = map(int, re.fullmatch(r"(\d+)\.(\d+)\.(\d+) \(\d{4}-\d\d-\d\d\)", heading).groups())
-    (module,) = start().client().execute_command("MODULE", "LIST")
-    module = dict(zip(module[::2], module[1::2]))
-    assert module[b"ver"] == major * 10000 + minor * 100 + patch
+def test_the_newest_released_change_is_the_version_of_the_module(start):
+    unreleased, heading, *_ = documents.sections(documents.CHANGES)
+    assert unreleased == "[Unreleased]"
+    major, minor, patch = map(int, re.fullmatch(r"\[(\d+)\.(\d+)\.(\d+)\] - \d{4}-\d\d-\d\d", heading).groups())
+    modules = [dict(zip(one[::2], one[1::2])) for one in start().client().execute_command("MODULE", "LIST")]
+    assert [one[b"ver"] for one in modules if one[b"name"] == b"bf"] == [major * 10000 + minor * 100 + patch]
 
 
 def test_the_configuration_snippet_has_every_setting_at_its_default(start):

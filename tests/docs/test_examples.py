@@ -13,7 +13,7 @@ import documents
 TOOL = os.environ.get("BLOOMPORT_TOOL", str(documents.REPO / "build" / "bloomport"))
 
 # The address goes in front of redis-cli's options; --no-raw makes it print as on a terminal, unless
-# the example says otherwise. The tool has its options behind the command's name.
+# the example says otherwise. The tool has its options after the subcommand's name.
 REDIS_CLI = """#!/bin/sh
 exec "{cli}" -s "{socket}" --no-raw "$@"
 """
@@ -53,8 +53,11 @@ def shell(tmp_path, start):
     return run
 
 
-@pytest.mark.parametrize("path", [documents.README, documents.COMMANDS, documents.MANUAL],
-                         ids=lambda path: path.name)
+WITH_EXAMPLES = [documents.MANUAL, *(path for path in documents.MARKDOWN
+                                     if "\n```console\n" in path.read_text(encoding="utf-8"))]
+
+
+@pytest.mark.parametrize("path", WITH_EXAMPLES, ids=documents.named)
 def test_examples_print_what_the_document_says(path, shell):
     steps = list(documents.steps(path))
     assert steps, "no example found"

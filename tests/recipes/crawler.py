@@ -3,7 +3,7 @@
     crawler.py http://localhost:8000/        start as many as you like: they share queue and filter
 
 BF.ADD answers 1 to exactly one caller per URL, so the one that gets the 1 puts it into the queue: no
-lock, and 2.5 bytes a URL at this error rate, however long the URLs. A false yes is a page that is
+lock, and 2.5 bytes a URL at this error rate, however long the URLs. A false positive is a page that is
 never visited, so the error rate is small. The filter grows: nobody knows the web's size.
 """
 import os

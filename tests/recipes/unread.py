@@ -1,6 +1,6 @@
 """Recommends what a user has not read, with a small filter per user.
 
-A user's filter starts at 100 articles and grows with the reader. A false yes withholds one of 100
+A user's filter starts at 100 articles and grows with the reader. A false positive withholds one of 100
 articles the user has not read, which nobody notices; a read one is never recommended again.
 Run it to see what that takes per user.
 """

@@ -1,5 +1,5 @@
-"""What the README's section Security says: the ACL examples, run as they stand there, and what somebody
-who knows the hash gains by choosing the items."""
+"""What module/docs/SECURITY.md says: the ACL examples, run as they stand there, and what somebody who
+knows the hash gains by choosing the items."""
 
 import hashlib
 import hmac
@@ -13,13 +13,13 @@ from checks import COMMANDS, add_all, ask_all, has_module_categories, layers_of
 from resp import OK
 from test_blocked import BlockedLayer
 
-README = Path(__file__).resolve().parents[2] / "README.md"
+DOCUMENT = Path(__file__).resolve().parents[2] / "module" / "docs" / "SECURITY.md"
 
 # ---- ACL ---------------------------------------------------------------------------------------
 
 EXAMPLES = {
     words.split()[2]: words.split()
-    for words in re.findall(r"^ACL SETUSER [^#\n]*", README.read_text(encoding="utf-8"), re.M)
+    for words in re.findall(r"^ACL SETUSER [^#\n]*", DOCUMENT.read_text(encoding="utf-8"), re.M)
 }
 ASKS = {"BF.EXISTS", "BF.MEXISTS"}
 ADDS = ASKS | {"BF.ADD", "BF.MADD", "BF.CARD"}
@@ -28,7 +28,7 @@ REPORTS = ASKS | {"BF.CARD", "BF.INFO", "BF.STATS", "BF.DEBUG"}
 
 @pytest.fixture
 def user(call):
-    """user(name) makes the README's user and gives may(command, key): is it allowed with `key` as all its keys?"""
+    """user(name) makes the document's user and gives may(command, key): is it allowed with `key` as all its keys?"""
 
     def make(name):
         assert call("ACL", "DELUSER", name).plain in (0, 1)
@@ -46,11 +46,11 @@ def user(call):
 
 
 def test_readme_has_the_examples():
-    assert list(EXAMPLES) == ["asker", "adder", "reporter", "keeper"]
+    assert list(EXAMPLES) == ["checker", "adder", "reporter", "keeper"]
 
 
-def test_asker_may_ask_its_filters_and_nothing_else(user):
-    may = user("asker")
+def test_checker_may_look_items_up_in_its_filters_and_nothing_else(user):
+    may = user("checker")
     assert {name for name in COMMANDS if may(name, "seen:a")} == ASKS
     assert not any(may(name, "other") for name in COMMANDS)
     assert not may("GET", "seen:a") and not may("DUMP", "seen:a")
@@ -74,7 +74,7 @@ def test_reporter_may_look_at_its_filters_and_at_the_figures_and_change_nothing(
 
 
 def test_what_stands_for_the_category_on_older_servers_is_every_command():
-    line = re.search(r"instead of `\+@bloom`: `([^`]*)`", README.read_text(encoding="utf-8")).group(1)
+    line = re.search(r"instead of `\+@bloom`: `([^`]*)`", DOCUMENT.read_text(encoding="utf-8")).group(1)
     assert {word[1:].upper() for word in line.split()} == set(COMMANDS)
 
 
@@ -148,7 +148,7 @@ def chosen_for_blocked(layer):
 
 
 def rate_after(call, layout, choose, change=lambda item: item):
-    """False yes among absent items once the items `choose` found, changed, are in."""
+    """False positives among absent items once the items `choose` found, changed, are in."""
     call("DEL", "k")
     assert call("BF.RESERVE", "k", RATE, CAPACITY, "NONSCALING", "LAYOUT", layout) == OK
     items = choose(layers_of(call, "k")[0])

@@ -1,6 +1,6 @@
 #!/bin/sh
 # What `make test-deb` does: a fresh Debian of this machine's release in a directory, a redis-server
-# installed there, then the lines that README.md gives for the package, word for word: install, load,
+# installed there, then the lines that README.md and module/docs/OPERATIONS.md give, word for word: install, load,
 # BF.ADD, remove. Nothing may be left, and the server must still start.
 #
 #   test_deb.sh directory    directory has the package; base.tar, the fresh Debian, is kept there
@@ -19,10 +19,10 @@ die() { say "$*"; exit 1; }
 
 [ "$(id -u)" -eq 0 ] || die "needs root, for chroot"
 
-# The lines of the README's code block that contains a text.
+# The lines of the code block that contains a text, in either document.
 lines_with() {
     awk -v text="$1" '/^```/ { if (inside && found) printf "%s", block; inside = !inside; block = ""; found = 0; next }
-        inside { block = block $0 "\n"; if (index($0, text)) found = 1 }' README.md
+        inside { block = block $0 "\n"; if (index($0, text)) found = 1 }' README.md module/docs/OPERATIONS.md
 }
 
 # Runs a script of the fresh Debian's shell: in_network uses the machine's network, alone has one of
@@ -67,15 +67,15 @@ files >"$out/before"
 
 install=$(lines_with 'apt install ./build/deb/')
 remove=$(lines_with 'apt remove bloomport')
-[ "$(echo "$install" | wc -l)" -eq 2 ] || die "README.md must give two lines to install"
-[ -n "$remove" ] || die "README.md must say how to remove"
+[ "$(echo "$install" | wc -l)" -eq 3 ] || die "README.md must give three lines: install, load, restart"
+[ -n "$remove" ] || die "OPERATIONS.md must say how to remove"
 
 mkdir -p "$root/root/build/deb"
 cp "$package" "$root/root/build/deb/"
 say "$(echo "$install" | head -n 1)"
 in_network "$(echo "$install" | head -n 1)" >"$out/install.log" 2>&1 || { cat "$out/install.log" >&2; die "did not install"; }
 
-restart=$(echo "$install" | tail -n 1)
+restart=$(echo "$install" | tail -n 2)
 say "$restart"
 printf '%s\n' "$restart" 'redis-cli MODULE LIST' 'redis-cli BF.ADD visitors alice' 'redis-cli BF.EXISTS visitors alice' \
     'seq 1 1000 | bloomport build -o f.bloom' 'bloomport push f.bloom --key numbers' 'redis-cli BF.EXISTS numbers 77' \
