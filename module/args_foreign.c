@@ -42,7 +42,7 @@ bool args_foreign_is_own(RedisModuleString **argv, int argc) {
 }
 
 void args_foreign_as_redisbloom(struct filter_params *params) {
-    params->is_adopted = true;
+    params->is_foreign = true;
     params->layout = LAYOUT_CLASSIC;
     params->scheme = SCHEME_MURMUR;
     params->bits_per_key = 0;

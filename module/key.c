@@ -8,7 +8,7 @@
 
 /* The type of the key that holds such a filter. */
 static RedisModuleType *type_of(const struct filter *filter) {
-    return filter->is_adopted ? type_redisbloom : type_bloomport;
+    return filter->is_foreign ? type_redisbloom : type_bloomport;
 }
 
 /* ---- Opening -------------------------------------------------------------------------------- */
@@ -75,7 +75,7 @@ bool key_open_existing(RedisModuleCtx *ctx, RedisModuleString *name, enum access
 
 uint64_t key_size_bytes(const struct key *key) {
     const struct filter *filter = key->filter;
-    if (!filter->is_adopted) return packed_size_bytes(key->value);
+    if (!filter->is_foreign) return packed_size_bytes(key->value);
     return 32 + 64 * (uint64_t)filter->nlayers + filter_array_bytes(filter);
 }
 
@@ -98,7 +98,7 @@ static void replace_value(struct key *key, RedisModuleType *type, void *value) {
 /* A packed filter has room for one layer only: its successor grows, and takes its place. */
 static enum status grow_packed(struct key *key, uint64_t max_bytes) {
     packed_close(key->value, key->filter);
-    struct filter *unpacked = packed_make_whole(key->value);
+    struct filter *unpacked = packed_unpack(key->value);
     if (!unpacked) return STATUS_NOMEM;
     enum status st = filter_grow(unpacked, max_bytes, LIMITS_MAX_LAYERS);
     if (st == STATUS_OK) {

@@ -56,7 +56,7 @@ bool key_open_existing(RedisModuleCtx *ctx, RedisModuleString *name, enum access
 bool key_exists(RedisModuleCtx *ctx, RedisModuleString *name);
 
 /* The key will hold this filter when it is closed, and key->filter is it from now on. What the key
- * holds now stays until then; it must be adopted if the new filter is, and not if not, unless the
+ * holds now stays until then; it must be foreign if the new filter is, and not if not, unless the
  * key drops its TTL too. */
 void key_put(struct key *key, struct filter *filter, bool drops_ttl);
 
@@ -65,7 +65,7 @@ void key_put(struct key *key, struct filter *filter, bool drops_ttl);
  * and is as before. */
 enum status key_grow(struct key *key);
 
-/* BF.INFO's size: all that was asked of the allocator; for an adopted filter what RedisBloom says,
+/* BF.INFO's size: all that was asked of the allocator; for a foreign filter what RedisBloom says,
  * so that what watched it sees no change. */
 uint64_t key_size_bytes(const struct key *key);
 

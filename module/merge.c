@@ -114,7 +114,7 @@ static bool are_alike(RedisModuleCtx *ctx, const char *verb, const struct filter
 static struct filter *merge_target(const struct key *dest, const struct sources *sources,
                                    uint64_t max_bytes) {
     if (dest->value && !packed_is_packed(dest->value)) return dest->filter;
-    if (dest->value) return packed_make_whole(dest->value);
+    if (dest->value) return packed_unpack(dest->value);
     struct filter *copy;
     if (filter_size_bytes(sources->filters[0]) > max_bytes) return NULL;
     return filter_copy(sources->filters[0], &copy) == STATUS_OK ? copy : NULL;

@@ -17,7 +17,7 @@ static void promise_text(const struct filter_params *params, char *out, size_t s
 /* ---- A new filter --------------------------------------------------------------------------- */
 
 /* In RedisBloom's words, which make RedisBloom's type. */
-static void reserve_adopted(RedisModuleCtx *ctx, RedisModuleString *name,
+static void reserve_foreign(RedisModuleCtx *ctx, RedisModuleString *name,
                             const struct filter_params *params, const char *promise) {
     long long capacity = (long long)params->capacity, expansion = params->expansion;
     if (expansion) {
@@ -32,8 +32,8 @@ void replicate_reserve(RedisModuleCtx *ctx, RedisModuleString *name,
                        const struct filter_params *params) {
     char promise[32];
     promise_text(params, promise, sizeof(promise));
-    if (params->is_adopted) {
-        reserve_adopted(ctx, name, params, promise);
+    if (params->is_foreign) {
+        reserve_foreign(ctx, name, params, promise);
         return;
     }
     long long capacity = (long long)params->capacity, expansion = params->expansion;
@@ -48,7 +48,7 @@ void replicate_reserve(RedisModuleCtx *ctx, RedisModuleString *name,
     }
 }
 
-static void create_adopted(RedisModuleCtx *ctx, RedisModuleString *name,
+static void create_foreign(RedisModuleCtx *ctx, RedisModuleString *name,
                            const struct filter_params *params, const char *promise,
                            RedisModuleString **items, size_t n) {
     long long capacity = (long long)params->capacity, expansion = params->expansion;
@@ -65,8 +65,8 @@ void replicate_creation(RedisModuleCtx *ctx, RedisModuleString *name,
                         const struct filter_params *params, RedisModuleString **items, size_t n) {
     char promise[32];
     promise_text(params, promise, sizeof(promise));
-    if (params->is_adopted) {
-        create_adopted(ctx, name, params, promise, items, n);
+    if (params->is_foreign) {
+        create_foreign(ctx, name, params, promise, items, n);
         return;
     }
     RedisModule_Replicate(ctx, "BF.INSERT", "sclccclcccccv", name, "CAPACITY",
@@ -80,8 +80,9 @@ void replicate_creation(RedisModuleCtx *ctx, RedisModuleString *name,
 
 /* Whether a client's BF.ADD or BF.MADD is what we would write: the same name, letter for letter (it
  * may have been renamed here and not on the replica), the items that changed the filter, and no
- * options, which these do not have. Handing it on as it came saves what RedisModule_Replicate takes:
- * 250 ns a command, a third of BF.ADD, and 15 ns an item, a seventh of BF.MADD in a BLOCKED filter
+ * options, which these do not have. Handing it on as it came saves what RedisModule_Replicate
+ * takes: 250 ns a command, a third of BF.ADD, and 15 ns an item, a seventh of BF.MADD in a BLOCKED
+ * filter
  * (`make bench ROWS=contract`).
  *
  * In a large batch a few false positives are sure to be among the new items. It goes on all the

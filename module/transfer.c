@@ -65,7 +65,7 @@ static const char *load_header(struct key *key, const char *data, size_t len) {
         filter_free(filter);
         return ERR_BAD_DATA;
     }
-    if (!filter->is_adopted) {
+    if (!filter->is_foreign) {
         filter->is_loading = true;
         filter->loaded = 0;
         if (replay_is(key->ctx)) replay_note_own();
@@ -100,7 +100,7 @@ static const char *parse_loadchunk(RedisModuleString **argv, int argc, long long
 }
 
 /* BF.LOADCHUNK key iterator data [REPLACE]. What BF.SCANDUMP gave, in the same order; if it was
- * RedisBloom's, or is of a filter adopted from it, in any order. REPLACE goes with the header, and
+ * RedisBloom's, or the filter is foreign, in any order. REPLACE goes with the header, and
  * drops the filter that is there, with its TTL. */
 int cmd_loadchunk(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
     long long iterator;

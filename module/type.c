@@ -109,7 +109,7 @@ static struct filter *load_header(RedisModuleIO *io, const char **fault) {
     if (st == STATUS_NOMEM) *fault = TYPE_NO_MEMORY;
     if (st == STATUS_CORRUPT) *fault = "not a filter header, or a damaged one";
     RedisModule_Free(bytes);
-    if (filter && filter->is_adopted) { // a header of RedisBloom's, which has a type of its own
+    if (filter && filter->is_foreign) { // a header of RedisBloom's, which has a type of its own
         *fault = "not a filter header";
         filter_free(filter);
         filter = NULL;
@@ -223,7 +223,7 @@ static size_t on_mem_usage(const void *value) {
 
 static void *on_copy(RedisModuleString *from, RedisModuleString *to, const void *value) {
     (void)from, (void)to;
-    struct filter *whole = packed_make_whole(value);
+    struct filter *whole = packed_unpack(value);
     if (!whole) return NULL;
     void *copy = packed_rest(whole);
     metrics_hold(copy);

@@ -26,7 +26,7 @@ static void save_layer(RedisModuleIO *io, const struct layer *layer) {
 }
 
 void type_redisbloom_save(RedisModuleIO *io, void *value) {
-    const struct filter *filter = value; // adopted filters are never packed
+    const struct filter *filter = value; // foreign filters are never packed
     struct redisbloom_fixed fixed = redisbloom_fixed_of(filter);
     RedisModule_SaveUnsigned(io, fixed.items);
     RedisModule_SaveUnsigned(io, fixed.nlayers);

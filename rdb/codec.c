@@ -22,7 +22,7 @@ static size_t header_size(uint64_t nlayers) {
 }
 
 size_t codec_header_size(const struct filter *filter) {
-    return filter->is_adopted ? redisbloom_header_size(filter) : header_size(filter->nlayers);
+    return filter->is_foreign ? redisbloom_header_size(filter) : header_size(filter->nlayers);
 }
 
 void codec_encode_portable(const struct layer *layer, uint8_t out[CODEC_PORTABLE_BYTES]) {
@@ -32,7 +32,7 @@ void codec_encode_portable(const struct layer *layer, uint8_t out[CODEC_PORTABLE
 }
 
 void codec_encode_header(const struct filter *filter, uint8_t *out) {
-    if (filter->is_adopted) {
+    if (filter->is_foreign) {
         redisbloom_encode_header(filter, out);
         return;
     }
@@ -203,7 +203,7 @@ bool codec_bits_are_sound(const struct filter *filter) {
     return true;
 }
 
-/* An adopted filter takes any piece at any time, as RedisBloom does. */
+/* A foreign filter takes any piece at any time, as RedisBloom does. */
 static enum codec_piece overwrite(struct layer *layer, uint64_t within, const uint8_t *piece,
                                   size_t len) {
     uint8_t *bits = layer->bits + within;
@@ -221,7 +221,7 @@ enum codec_piece codec_put_piece(struct filter *filter, uint64_t end, const void
     uint64_t within;
     struct layer *layer = locate(filter, start, &within);
     if (len > layer_bytes(layer->nbits) - within) return CODEC_PIECE_CROSSING;
-    if (filter->is_adopted) return overwrite(layer, within, bytes, len);
+    if (filter->is_foreign) return overwrite(layer, within, bytes, len);
     if (start > filter->loaded) return CODEC_PIECE_GAP;
 
     // What has come before must be the same again; only the rest is news.

@@ -35,7 +35,7 @@ static bool is_redisbloom_layer(const struct layer *layer) {
 }
 
 static bool is_redisblooms(const struct filter *filter) {
-    if (filter->is_adopted) return true;
+    if (filter->is_foreign) return true;
     for (uint32_t i = 0; i < filter->nlayers; i++) {
         if (!is_redisbloom_layer(&filter->layers[i])) return false;
     }
@@ -310,7 +310,7 @@ const char *formats_obstacle_to_native(const struct filter *filter) {
 }
 
 void formats_make_native(struct filter *filter) {
-    filter->is_adopted = false;
+    filter->is_foreign = false;
     filter->growth = 0;
     for (uint32_t i = 0; i < filter->nlayers; i++) filter->layers[i].bits_per_item = 0;
 }
@@ -327,7 +327,7 @@ static enum status fill_redisbloom(struct reader *r, struct filter *filter) {
     return STATUS_OK;
 }
 
-static enum status decode_redisbloom(struct reader *r, bool adopt, uint64_t max_bytes,
+static enum status decode_redisbloom(struct reader *r, bool keep_foreign, uint64_t max_bytes,
                                      struct filter **out, const char **fault) {
     struct filter *filter;
     enum status st = redisbloom_decode_header(r, &filter, fault);
@@ -339,7 +339,7 @@ static enum status decode_redisbloom(struct reader *r, bool adopt, uint64_t max_
     if (filter_size_bytes(filter) > max_bytes) goto fail;
     st = fill_redisbloom(r, filter);
     if (st != STATUS_OK) goto fail;
-    if (!adopt) {
+    if (!keep_foreign) {
         st = STATUS_CORRUPT;
         *fault = formats_obstacle_to_native(filter);
         if (*fault) goto fail;
@@ -357,7 +357,7 @@ enum status formats_decode(enum format format, const uint8_t *bytes, size_t len,
                            struct filter **out, const char **fault) {
     struct reader r = {bytes, len, false};
     if (format == FORMAT_REDISBLOOM) {
-        return decode_redisbloom(&r, options->adopt, max_bytes, out, fault);
+        return decode_redisbloom(&r, options->keep_foreign, max_bytes, out, fault);
     }
     struct single single = {0};
     *fault = read_single(format, &r, options->scheme, &single);

@@ -23,7 +23,7 @@ enum format {
  * filter, or BF.SCANDUMP. NULL if it can. */
 const char *formats_obstacle(const struct filter *filter, enum format format);
 
-/* Why an adopted filter cannot become one of our own (the field that is out of range); NULL if it
+/* Why a foreign filter cannot become one of our own (the field that is out of range); NULL if it
  * can. */
 const char *formats_obstacle_to_native(const struct filter *filter);
 
@@ -41,7 +41,7 @@ struct formats_options {
     uint64_t capacity;  // 0: m / bits per key (`sstable`), or m ln 2 / k: best for the bits
     uint32_t expansion; // 0: non-scaling
     enum scheme scheme; // of `portable` and `sstable`: XXH64 or FNV1A
-    bool adopt;         // of `redisbloom`: it stays RedisBloom's, else it becomes one of our own
+    bool keep_foreign;  // of `redisbloom`: it stays RedisBloom's, else it becomes one of our own
 };
 
 /* The filter that the bytes are.

@@ -20,7 +20,7 @@ struct redisbloom_fixed redisbloom_fixed_of(const struct filter *filter) {
         .items = filter_items(filter),
         .nlayers = filter->nlayers,
         .options = OPTIONS | (filter->expansion ? 0 : OPTION_NONSCALING),
-        .growth = filter->is_adopted ? filter->growth : expansion,
+        .growth = filter->is_foreign ? filter->growth : expansion,
     };
 }
 
@@ -55,7 +55,7 @@ struct filter *redisbloom_new_bare(const struct redisbloom_fixed *fixed, const c
     if (*fault) return NULL;
     struct filter *filter = filter_new_bare((uint32_t)fixed->nlayers);
     if (!filter) return NULL;
-    filter->is_adopted = true;
+    filter->is_foreign = true;
     filter->layout = LAYOUT_CLASSIC;
     filter->scheme = SCHEME_MURMUR;
     filter->growth = (uint32_t)fixed->growth;

@@ -1,7 +1,7 @@
 /* RedisBloom's filters: the fields it keeps of one, in the header of its dumps and in RDB files,
  * and what has to hold for them before anyone uses them. FORMAT.md, section 6, has the layouts.
  *
- * Filters that come so are *adopted*: they keep RedisBloom's hash and rules of growth, and are
+ * Filters that come so are *foreign*: they keep RedisBloom's hash and rules of growth, and are
  * written again byte for byte as RedisBloom would. */
 
 #ifndef BLOOMPORT_REDISBLOOM_H
@@ -27,7 +27,7 @@ struct redisbloom_layer {
 struct redisbloom_fixed redisbloom_fixed_of(const struct filter *filter);
 struct redisbloom_layer redisbloom_layer_of(const struct layer *layer);
 
-/* An adopted filter with room for its layers, none of them there yet. NULL: *fault names the field
+/* A foreign filter with room for its layers, none of them there yet. NULL: *fault names the field
  * that is wrong, or is NULL if the allocator said no. */
 struct filter *redisbloom_new_bare(const struct redisbloom_fixed *fixed, const char **fault);
 
@@ -45,7 +45,7 @@ size_t redisbloom_header_size(const struct filter *filter);
 /* Writes redisbloom_header_size(filter) bytes. */
 void redisbloom_encode_header(const struct filter *filter, uint8_t *out);
 
-/* Reads a header, and not a byte behind it: an adopted filter whose layers' bits are still NULL.
+/* Reads a header, and not a byte behind it: a foreign filter whose layers' bits are still NULL.
  * STATUS_CORRUPT: *fault names the field that is wrong. STATUS_NOMEM: the allocator said no. */
 enum status redisbloom_decode_header(struct reader *r, struct filter **out, const char **fault);
 

@@ -74,7 +74,7 @@ static enum status check_room(const struct filter *into, const struct filter *co
     for (uint32_t i = 0; i < nlayers; i++) {
         const struct filter *from = i < into->nlayers ? into : first_with(others, i);
         const struct layer *layer = &from->layers[i];
-        if (from->is_adopted != into->is_adopted) return STATUS_PARAM; // other fields are legal
+        if (from->is_foreign != into->is_foreign) return STATUS_PARAM; // other fields are legal
         bytes += layer_bytes(layer->nbits);
         most += layer->capacity > layer->nbits ? layer->capacity : layer->nbits;
         if (most > LIMITS_MAX_COUNT) return STATUS_PARAM;

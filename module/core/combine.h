@@ -29,7 +29,7 @@ enum difference combine_difference(const struct filter *a, const struct filter *
  * *changed: whether it gained a bit or a layer; if not, nothing was written at all.
  * STATUS_NOMEM: the new layers would make it larger than max_bytes, or the allocator said no.
  * STATUS_PARAM: it lacks layers that it cannot have: the capacities would add up to more than
- * LIMITS_MAX_COUNT, or one filter is adopted and the other is not. */
+ * LIMITS_MAX_COUNT, or one filter is foreign and the other is not. */
 enum status combine_union(struct filter *into, const struct filter *const *others, size_t n,
                           uint64_t max_bytes, bool *changed);
 

@@ -10,7 +10,7 @@
 static bool params_are_valid(const struct filter_params *p) {
     double error_rate = p->bits_per_key != 0 ? 0 : p->error_rate;
     return limits_is_promise(error_rate, p->bits_per_key) && limits_is_capacity(p->capacity) &&
-           (p->expansion <= LIMITS_MAX_EXPANSION || p->is_adopted) && p->layout < LAYOUT_COUNT &&
+           (p->expansion <= LIMITS_MAX_EXPANSION || p->is_foreign) && p->layout < LAYOUT_COUNT &&
            hash_is_scheme(p->scheme) && (p->layout == LAYOUT_CLASSIC || p->scheme == SCHEME_XXH64);
 }
 
@@ -25,7 +25,7 @@ double filter_first_rate(double error_rate, uint32_t expansion) {
 /* The size and the promised rate of the first layer. */
 static bool size_first_layer(const struct filter_params *p, struct sizing *size, double *rate) {
     struct geometry geometry = {p->layout, p->scheme};
-    if (p->is_adopted) {
+    if (p->is_foreign) {
         *rate = p->expansion ? p->error_rate / 2 : p->error_rate;
         return sizing_as_redisbloom(p->capacity, *rate, size);
     }
@@ -73,8 +73,8 @@ enum status filter_new(const struct filter_params *params, uint64_t max_bytes,
     filter->layout = params->layout;
     filter->scheme = params->scheme;
     filter->loaded = layer_bytes(size.nbits);
-    if (params->is_adopted) {
-        filter->is_adopted = true;
+    if (params->is_foreign) {
+        filter->is_foreign = true;
         filter->growth = params->expansion ? params->expansion : 2;
         filter->layers[0].bits_per_item = sizing_redisbloom_bits(rate);
     }
@@ -188,7 +188,7 @@ enum status filter_add(struct filter *filter, struct hash hash, bool *added) {
 static bool next_capacity(const struct filter *filter, uint64_t *out) {
     uint64_t last = filter_newest(filter)->capacity, sum = filter_capacity(filter), capacity;
     if (__builtin_mul_overflow(last, filter->expansion, &capacity)) return false;
-    bool is_bounded = filter->nlayers >= SLOW_LAYERS && !filter->is_adopted;
+    bool is_bounded = filter->nlayers >= SLOW_LAYERS && !filter->is_foreign;
     *out = is_bounded && sum > capacity ? sum : capacity;
     return true;
 }
@@ -210,7 +210,7 @@ static bool size_next_layer(const struct filter *filter, uint64_t capacity, doub
                             struct sizing *size) {
     if (filter->scheme == SCHEME_MURMUR) {
         return sizing_as_redisbloom(capacity, rate, size) &&
-               (filter->is_adopted || size->nhashes <= SIZING_MOST_HASHES);
+               (filter->is_foreign || size->nhashes <= SIZING_MOST_HASHES);
     }
     return sizing_by_error(capacity, rate, filter_geometry(filter), size);
 }
@@ -231,7 +231,7 @@ static enum status append_layer(struct filter *filter, const struct layer *fresh
 enum status filter_grow(struct filter *filter, uint64_t max_bytes, uint32_t max_layers) {
     uint64_t capacity;
     struct sizing size;
-    if (filter->is_adopted && filter->nlayers >= max_layers) return STATUS_NOMEM;
+    if (filter->is_foreign && filter->nlayers >= max_layers) return STATUS_NOMEM;
     if (!next_capacity(filter, &capacity)) return STATUS_NOMEM;
     double rate = next_layer_rate(filter, capacity);
     if (!size_next_layer(filter, capacity, rate, &size)) return STATUS_NOMEM;
@@ -242,7 +242,7 @@ enum status filter_grow(struct filter *filter, uint64_t max_bytes, uint32_t max_
     struct layer fresh;
     enum status st = layer_init(&fresh, size, filter_geometry(filter), capacity, rate);
     if (st != STATUS_OK) return st;
-    if (filter->is_adopted) fresh.bits_per_item = sizing_redisbloom_bits(rate);
+    if (filter->is_foreign) fresh.bits_per_item = sizing_redisbloom_bits(rate);
     st = append_layer(filter, &fresh);
     if (st != STATUS_OK) layer_clear(&fresh);
     return st;

@@ -36,23 +36,23 @@ struct filter_params {
     uint32_t expansion;  // 0 (non-scaling) to LIMITS_MAX_EXPANSION
     enum layout layout;
     enum scheme scheme;
-    bool is_adopted; // as RedisBloom would make it: by error rate, CLASSIC, MURMUR
+    bool is_foreign; // as RedisBloom would make it: by error rate, CLASSIC, MURMUR
 };
 
 struct filter {
     uint8_t form;      // 0, which tells it from a packed one (packed.h); must come first
     bool is_loading;   // its bytes are still arriving, in pieces
     bool is_estimated; // the item counts are estimates from the set bits, as after an import
-    bool is_adopted;   // RedisBloom's, and so are its growth and its bytes (rdb/redisbloom.h)
+    bool is_foreign;   // RedisBloom's, and so are its growth and its bytes (rdb/redisbloom.h)
     enum layout layout;
     enum scheme scheme;
     uint32_t nlayers;
     struct layer *layers; // at least one, oldest first
     uint32_t expansion;   // a new layer's capacity over the last one's; 0: non-scaling
-    uint32_t growth;     // of an adopted filter: the same, but a non-scaling one has it too; else 0
-    double error_rate;   // as in filter_params; 0 if sized by bits per key
-    double bits_per_key; // as in filter_params; 0 if sized by error rate
-    uint64_t loaded;     // bytes that have arrived, over all layers; all if not is_loading
+    uint32_t growth;      // of a foreign filter: the same, but a non-scaling one has it too; else 0
+    double error_rate;    // as in filter_params; 0 if sized by bits per key
+    double bits_per_key;  // as in filter_params; 0 if sized by error rate
+    uint64_t loaded;      // bytes that have arrived, over all layers; all if not is_loading
 };
 
 /* A fresh, empty filter of at most max_bytes bytes.
@@ -87,9 +87,9 @@ static inline struct layer *filter_newest(const struct filter *filter) {
 
 /* The hash of an item; layout and scheme are all that it needs of the filter. */
 static inline struct hash filter_hash(const struct filter *filter, const void *item, size_t len) {
-    return layer_hash(&(struct layer){.layout = (uint8_t)filter->layout,
-                                      .scheme = (uint8_t)filter->scheme},
-                      item, len);
+    return layer_hash(
+        &(struct layer){.layout = (uint8_t)filter->layout, .scheme = (uint8_t)filter->scheme}, item,
+        len);
 }
 
 /* False: surely never added. True: maybe added. */
@@ -106,7 +106,7 @@ enum status filter_probed_add(struct filter *filter, const struct probe *probe, 
                               bool *added);
 
 /* Appends a new, empty layer, the filter's size then being at most max_bytes bytes and, if it is
- * adopted, max_layers layers. STATUS_NOMEM: that or another limit (limits.h) is in the way, or
+ * foreign, max_layers layers. STATUS_NOMEM: that or another limit (limits.h) is in the way, or
  * there is no memory; then the filter is as before. */
 enum status filter_grow(struct filter *filter, uint64_t max_bytes, uint32_t max_layers);
 

@@ -37,7 +37,7 @@ struct layer {
     uint64_t items;       // the adds that changed it
     uint64_t ones;        // its set bits, kept as they change
     double error_rate;    // its part of the filter's promise
-    double bits_per_item; // of an adopted filter: as RedisBloom stores it, to the last bit; else 0
+    double bits_per_item; // of a foreign filter: as RedisBloom stores it, to the last bit; else 0
     uint32_t nhashes;     // k
     uint8_t layout;       // enum layout
     uint8_t scheme;       // enum scheme, the filter's

@@ -50,7 +50,7 @@ static const char *native_fault(const struct filter *f, const struct layer *l) {
 static const char *foreign_fault(const struct layer *l) {
     if (!limits_is_error_rate(l->error_rate)) return "error rate";
     if (!(l->bits_per_item > 0 && l->bits_per_item < 10000)) return "bits per item";
-    if (l->nhashes > SIZING_ADOPTED_HASHES) return "hashes";
+    if (l->nhashes > SIZING_FOREIGN_HASHES) return "hashes";
     if (l->nbits > SIZING_MAX_BITS || l->nbits % 8 != 0) return "bits";
     return l->items > LIMITS_MAX_COUNT ? "items" : NULL;
 }
@@ -59,7 +59,7 @@ const char *limits_layer_fault(const struct filter *filter, const struct layer *
     if (layer->nbits < 1) return "bits";
     if (layer->nhashes < 1) return "hashes";
     if (!limits_is_capacity(layer->capacity)) return "capacity";
-    return filter->is_adopted ? foreign_fault(layer) : native_fault(filter, layer);
+    return filter->is_foreign ? foreign_fault(layer) : native_fault(filter, layer);
 }
 
 /* ---- The filter ----------------------------------------------------------------------------- */
@@ -90,7 +90,7 @@ const char *limits_fault(const struct filter *filter) {
     if (filter->layout >= LAYOUT_COUNT) return "layout";
     if (!hash_is_scheme(filter->scheme)) return "hash";
     if (filter->layout == LAYOUT_BLOCKED && filter->scheme != SCHEME_XXH64) return "hash";
-    if (filter->expansion > LIMITS_MAX_EXPANSION && !filter->is_adopted) return "expansion";
+    if (filter->expansion > LIMITS_MAX_EXPANSION && !filter->is_foreign) return "expansion";
     if (!limits_is_promise(filter->error_rate, filter->bits_per_key)) return "error rate";
     return sums_fault(filter);
 }

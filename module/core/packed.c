@@ -84,7 +84,7 @@ void packed_close(void *value, const struct filter *filter) {
     packed->ones = (uint16_t)filter->layers[0].ones;
 }
 
-struct filter *packed_make_whole(const void *value) {
+struct filter *packed_unpack(const void *value) {
     struct packed_view view;
     struct filter *whole = NULL;
     return filter_copy(packed_look(value, &view), &whole) == STATUS_OK ? whole : NULL;

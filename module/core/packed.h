@@ -46,7 +46,7 @@ const struct filter *packed_look(const void *value, struct packed_view *view);
 void packed_close(void *value, const struct filter *filter);
 
 /* A whole filter with the value's contents; the value stays. NULL if the allocator says no. */
-struct filter *packed_make_whole(const void *value);
+struct filter *packed_unpack(const void *value);
 
 void packed_free(void *value);
 

@@ -178,7 +178,7 @@ bool sizing_as_redisbloom(uint64_t capacity, double error_rate, struct sizing *o
     double bits = floor((double)capacity * bits_per_item);
     if (!(error_rate > 0 && bits <= (double)SIZING_MAX_BITS)) return false;
     double nhashes = ceil(bits_per_item * REAL_LN2);
-    if (!(nhashes >= 1 && nhashes <= SIZING_ADOPTED_HASHES)) return false;
+    if (!(nhashes >= 1 && nhashes <= SIZING_FOREIGN_HASHES)) return false;
     uint64_t nbits = ((uint64_t)bits + 63) / 64 * 64;
     *out = (struct sizing){nbits ? nbits : 64, (uint32_t)nhashes};
     return true;

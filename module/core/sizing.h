@@ -17,8 +17,8 @@
 
 #define SIZING_MAX_HASHES 30   // of the filters we size
 #define SIZING_MOST_HASHES 255 // of those of others, and of the layers they grow
-#define SIZING_ADOPTED_HASHES                                                                      \
-    1100 // of those adopted: RedisBloom's least rate, 2^-1074, takes 1,074
+#define SIZING_FOREIGN_HASHES                                                                      \
+    1100 // of those foreign: RedisBloom's least rate, 2^-1074, takes 1,074
 
 /* How a layer spreads an item's bits (layer.h). The numbers are part of the file format: they never
  * change. */

@@ -160,7 +160,7 @@ struct filter *file_load(const char *path, const struct options *options,
 /* ---- Writing ------------------------------------------------------------------------------ */
 
 enum file_format file_default_format(const struct filter *filter) {
-    if (filter->is_adopted) return (enum file_format)FORMAT_REDISBLOOM;
+    if (filter->is_foreign) return (enum file_format)FORMAT_REDISBLOOM;
     if (!formats_obstacle(filter, FORMAT_PORTABLE)) return FILE_PORTABLE;
     if (!formats_obstacle(filter, FORMAT_PARQUET)) return (enum file_format)FORMAT_PARQUET;
     return FILE_DUMP;
@@ -168,7 +168,7 @@ enum file_format file_default_format(const struct filter *filter) {
 
 void file_check_format(const struct filter *filter, enum file_format format) {
     if (format == FILE_DUMP) {
-        const char *field = filter->is_adopted ? formats_obstacle_to_native(filter) : NULL;
+        const char *field = filter->is_foreign ? formats_obstacle_to_native(filter) : NULL;
         if (field) tool_die("cannot write dump: RedisBloom's %s are out of its range", field);
         return;
     }
@@ -202,7 +202,7 @@ void file_save(const struct filter *filter, enum file_format format, const char 
         write_in_pieces(filter, header, sizeof(header));
     } else if (format == FILE_DUMP) {
         struct filter own = *filter;
-        own.is_adopted = false; // a dump is of a filter of our own
+        own.is_foreign = false; // a dump is of a filter of our own
         size_t len = codec_header_size(&own);
         uint8_t *header = tool_alloc(len);
         codec_encode_header(&own, header);

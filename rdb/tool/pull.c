@@ -22,7 +22,7 @@ static struct filter *receive_header(struct server *server, const char *key) {
     if (st != STATUS_OK || next != 1 || filter->is_loading) {
         tool_die("'%s' on the server is not a dump of bloomport or RedisBloom", key);
     }
-    filter->is_loading = !filter->is_adopted;
+    filter->is_loading = !filter->is_foreign;
     if (filter->is_loading) filter->loaded = 0;
     return filter;
 }
@@ -35,7 +35,7 @@ static void take_piece(struct filter *filter, uint64_t at, uint64_t next, const 
                        size_t len) {
     if (len == 0 || next != at + 1 + len) tool_die("the filter became shorter");
     enum codec_piece result = codec_put_piece(filter, next - 1, bytes, len);
-    bool is_known = filter->is_adopted && result == CODEC_PIECE_KNOWN; // zeroes, as they were
+    bool is_known = filter->is_foreign && result == CODEC_PIECE_KNOWN; // zeroes, as they were
     if (result != CODEC_PIECE_STORED && !is_known) tool_die(CHANGED);
 }
 
@@ -68,7 +68,7 @@ static struct filter *receive_filter(struct server *server, const char *key) {
         progress_show(&progress, at);
     }
     progress_end(&progress);
-    if (filter->is_adopted) check_header(server, key, filter);
+    if (filter->is_foreign) check_header(server, key, filter);
     return filter;
 }
 

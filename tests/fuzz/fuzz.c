@@ -75,21 +75,21 @@ static uint64_t count_ones(const struct layer *layer) {
 
 static void check_layer(const struct filter *f, const struct layer *l) {
     CLAIM(l->bits && l->nbits >= 1 && l->nbits <= (uint64_t)1 << 60);
-    CLAIM(l->nhashes >= 1 && l->nhashes <= (f->is_adopted ? SIZING_ADOPTED_HASHES : 255));
+    CLAIM(l->nhashes >= 1 && l->nhashes <= (f->is_foreign ? SIZING_FOREIGN_HASHES : 255));
     CLAIM(l->capacity >= 1 && l->capacity <= INT64_MAX);
-    CLAIM(l->items <= l->capacity || f->is_estimated || f->is_adopted);
+    CLAIM(l->items <= l->capacity || f->is_estimated || f->is_foreign);
     CLAIM(l->error_rate > 0 && l->error_rate <= 1);
     CLAIM(l->layout == f->layout && l->shift == (f->scheme == SCHEME_LEVELDB ? 32 : 0));
     CLAIM(l->inverse == UINT64_MAX / l->nbits);
     if (f->layout == LAYOUT_BLOCKED) CLAIM(l->nbits % 256 == 0 && l->nhashes == 8);
     if (f->is_loading) return; // the bits are not all there
     CLAIM(l->ones == count_ones(l));
-    if (f->is_adopted) return; // RedisBloom takes any bits with any count
+    if (f->is_foreign) return; // RedisBloom takes any bits with any count
     CLAIM(l->items <= l->ones && (double)l->items * l->nhashes >= (double)l->ones);
 }
 
 void fuzz_check(const struct filter *f) {
-    CLAIM(f->form == 0 && f->nlayers >= 1 && (f->expansion <= 32768 || f->is_adopted));
+    CLAIM(f->form == 0 && f->nlayers >= 1 && (f->expansion <= 32768 || f->is_foreign));
     CLAIM(f->bits_per_key == 0
               ? f->error_rate > 0 && f->error_rate < 1
               : f->error_rate == 0 && f->bits_per_key >= 1 && f->bits_per_key <= 256);
@@ -144,7 +144,7 @@ struct filter *fuzz_load(const struct image *image) {
     CLAIM(st == STATUS_OK);
     bool is_loading = filter->is_loading;
     uint64_t loaded = filter->loaded, total = image->len - image->header;
-    filter->is_loading = !filter->is_adopted; // which takes pieces at any time
+    filter->is_loading = !filter->is_foreign; // which takes pieces at any time
     if (filter->is_loading) filter->loaded = 0;
     const uint8_t *bytes = image->bytes + image->header;
     for (uint64_t at = 0; at < loaded;) {
@@ -152,7 +152,7 @@ struct filter *fuzz_load(const struct image *image) {
         size_t len = codec_piece_at(filter, at, (size_t)(loaded - at), &here);
         CLAIM(len > 0);
         enum codec_piece result = codec_put_piece(filter, at + len, bytes + at, len);
-        CLAIM(result == CODEC_PIECE_STORED || (filter->is_adopted && result == CODEC_PIECE_KNOWN));
+        CLAIM(result == CODEC_PIECE_STORED || (filter->is_foreign && result == CODEC_PIECE_KNOWN));
         at += len;
     }
     CLAIM(filter->is_loading == is_loading && filter->loaded == loaded && loaded <= total);
@@ -177,7 +177,7 @@ static void copy_and_pack(const struct filter *filter) {
     void *value = packed_rest(copy);
     struct packed_view view;
     fuzz_claim_same(packed_look(value, &view), &image);
-    struct filter *whole = packed_make_whole(value);
+    struct filter *whole = packed_unpack(value);
     CLAIM(whole && packed_size_bytes(value) > 0);
     fuzz_claim_same(whole, &image);
     filter_free(whole);
@@ -192,7 +192,7 @@ static void export_and_import(const struct filter *filter, enum format format) {
     CLAIM(bytes);
     formats_encode(filter, format, bytes);
     struct formats_options options = {filter_capacity(filter), filter->expansion, filter->scheme,
-                                      filter->is_adopted};
+                                      filter->is_foreign};
     struct filter *back = NULL;
     const char *fault = NULL;
     enum status st = formats_decode(format, bytes, size, &options, FILTER_NO_LIMIT, &back, &fault);

@@ -21,7 +21,7 @@ static inline int fuzz_format(enum format format, const uint8_t *data, size_t si
         .capacity = power ? ((uint64_t)1 << power % 64) - 1 : 0,
         .expansion = expansion,
         .scheme = steering & 1 ? SCHEME_FNV1A : SCHEME_XXH64,
-        .adopt = (steering & 2) != 0,
+        .keep_foreign = (steering & 2) != 0,
     };
     // A copy of exactly its length, so that the sanitizer sees its end.
     uint8_t *copy = malloc(r.left ? r.left : 1);

@@ -156,7 +156,7 @@ static bool make_room(struct state *s, size_t n) {
         filter->layers[0].capacity - filter->layers[0].items >= n) {
         return true;
     }
-    struct filter *whole = packed_make_whole(s->value);
+    struct filter *whole = packed_unpack(s->value);
     if (!whole) return false;
     packed_free(s->value);
     s->value = whole;
@@ -225,7 +225,7 @@ static void op_contains_many(const struct state *s, uint8_t count) {
 
 /* The value becomes a copy of itself, if there is memory for one. */
 static void op_copy(struct state *s) {
-    struct filter *copy = packed_make_whole(s->value);
+    struct filter *copy = packed_unpack(s->value);
     if (!copy) return;
     packed_free(s->value);
     s->value = copy;

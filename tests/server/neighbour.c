@@ -1,11 +1,11 @@
-/* Another module in the same server, for test_stands_alone.py: it subscribes to keyspace events and,
- * on demand, runs one command inside its handler. That is legal on every server, and the module
- * under test is in the middle of a command of its own meanwhile.
+/* Another module in the same server, for test_stands_alone.py: it subscribes to keyspace events
+ * and, on demand, runs one command inside its handler. That is legal on every server, and the
+ * module under test is in the middle of a command of its own meanwhile.
  *
  *   NEIGHBOUR.ON event command [arg ...]   when `event` is announced next, of any key, run the
  *                                          command, once
- *   NEIGHBOUR.SAW                          how often it ran since NEIGHBOUR.ON, and what it replied:
- *                                          [count, protocol text or null] */
+ *   NEIGHBOUR.SAW                          how often it ran since NEIGHBOUR.ON, and what it
+ * replied: [count, protocol text or null] */
 
 #include <redismodule.h>
 
@@ -55,8 +55,8 @@ static int cmd_saw(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
 
 /* What it writes reaches replicas and the AOF ("!"). */
 static void run(RedisModuleCtx *ctx) {
-    RedisModuleCallReply *reply =
-        RedisModule_Call(ctx, RedisModule_StringPtrLen(words[1], NULL), "!v", words + 2, nwords - 2);
+    RedisModuleCallReply *reply = RedisModule_Call(ctx, RedisModule_StringPtrLen(words[1], NULL),
+                                                   "!v", words + 2, nwords - 2);
     runs++;
     if (!reply) return;
     size_t len;

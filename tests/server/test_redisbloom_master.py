@@ -13,7 +13,7 @@ from filters import QUIET, follow, until, until_in_sync
 from formats_model import RedisBloom
 from redisbloom import DUMP_FILE, FIXTURES, Master
 from resp import OK, ONE, encode, integer, simple
-from test_adopted import assert_adopted, assert_is_model
+from test_foreign import assert_foreign, assert_is_model
 
 CONFIG = {"rdbcompression": "yes", "appendonly": "no", **QUIET}
 
@@ -53,7 +53,7 @@ def test_full_sync_then_the_stream_then_promotion(master, replica):
     """The whole of a live migration."""
     call = replica.connection().call
     for key, fixture in FIXTURES.items():
-        assert_adopted(call, key, fixture)
+        assert_foreign(call, key, fixture)
 
     models = {key: RedisBloom.loaded(fixture.data) for key, fixture in FIXTURES.items()}
     for key, model in models.items():
@@ -158,7 +158,7 @@ def test_chunks_the_master_loaded_are_loaded_here(master, replica):
     fixture = FIXTURES["grown"]
     master.send(*(("BF.LOADCHUNK", "k", iterator, data) for iterator, data in fixture.chunks))
     until_applied(replica, master)
-    assert_adopted(replica.connection().call, "k", fixture)
+    assert_foreign(replica.connection().call, "k", fixture)
 
 
 def test_clients_are_held_to_the_words_meanwhile_and_after(master, replica):
@@ -198,7 +198,7 @@ def test_the_replicas_own_aof_and_replica_have_it_as_the_master_does(new_server)
         for key, model in models.items():
             assert_is_model(replica.connection().call, key, model)
         for key, fixture in FIXTURES.items():
-            assert_adopted(replica.connection().call, key, fixture)
+            assert_foreign(replica.connection().call, key, fixture)
     finally:
         master.close()
 
@@ -228,7 +228,7 @@ def test_a_restart_on_an_aof_that_redisbloom_wrote(new_server):
         assert_is_model(call, key, model)
 
 
-def test_a_bloomport_master_that_holds_adopted_keys_syncs_them(new_server):
+def test_a_bloomport_master_that_holds_foreign_keys_syncs_them(new_server):
     """And its own filters beside them; then promotion of the replica."""
     master, replica = (new_server(config=CONFIG, tcp=True) for _ in range(2))
     call = master.connection().call
@@ -238,7 +238,7 @@ def test_a_bloomport_master_that_holds_adopted_keys_syncs_them(new_server):
     follow(replica, master)
     there = replica.connection().call
     for key, fixture in FIXTURES.items():
-        assert_adopted(there, key, fixture)
+        assert_foreign(there, key, fixture)
     models = {key: RedisBloom.loaded(fixture.data) for key, fixture in FIXTURES.items()}
     for key, model in models.items():
         items = [b"new:%d" % i for i in range(min(model.capacity, 1200) if model.is_scaling else 50)]

@@ -230,7 +230,7 @@ static inline bool same_layer(const struct layer *a, const struct layer *b) {
 /* True if no one can tell the two apart: every field and every bit, but no pointer. */
 UNUSED static bool same_filter(const struct filter *a, const struct filter *b) {
     if (a->nlayers != b->nlayers || a->expansion != b->expansion || a->layout != b->layout ||
-        a->scheme != b->scheme || a->is_adopted != b->is_adopted || a->growth != b->growth ||
+        a->scheme != b->scheme || a->is_foreign != b->is_foreign || a->growth != b->growth ||
         a->is_loading != b->is_loading || a->loaded != b->loaded ||
         memcmp(&a->error_rate, &b->error_rate, sizeof a->error_rate) != 0 ||
         memcmp(&a->bits_per_key, &b->bits_per_key, sizeof a->bits_per_key) != 0) {

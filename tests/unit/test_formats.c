@@ -207,7 +207,7 @@ static void a_murmur_filter_does_not_grow_layers_that_no_reader_takes(void **sta
     struct sizing size = {1, 2};
     assert_true(sizing_as_redisbloom(1, 1e-76, &size)); // 2^-252.5
     assert_int_equal(size.nhashes, 253);
-    assert_true(sizing_as_redisbloom(1, 1e-77, &size)); // 2^-255.8: for adopted ones only
+    assert_true(sizing_as_redisbloom(1, 1e-77, &size)); // 2^-255.8: for foreign ones only
     assert_int_equal(size.nhashes, 256);
     assert_true(sizing_as_redisbloom(1, 0x1p-1074, &size)); // the least there is
     assert_false(sizing_as_redisbloom(1, 0, &size));
@@ -439,15 +439,15 @@ static void every_obstacle_advises_what_works(void **state) {
 
 static void redisblooms_filters_of_any_number_of_layers_are_sent_to_redisbloom(void **state) {
     (void)state;
-    for (int adopted = 0; adopted < 2; adopted++) {
+    for (int foreign = 0; foreign < 2; foreign++) {
         struct filter_params params = {.capacity = 10,
                                        .error_rate = 0.01,
                                        .expansion = 2,
                                        .scheme = SCHEME_MURMUR,
-                                       .is_adopted = true};
+                                       .is_foreign = true};
         struct filter *filter = NULL;
         assert_int_equal(filter_new(&params, FILTER_NO_LIMIT, &filter), STATUS_OK);
-        if (!adopted) formats_make_native(filter);
+        if (!foreign) formats_make_native(filter);
         assert_advice_works(filter, true);
         fill_to(filter, 100, 0);
         assert_true(filter->nlayers > 2);

@@ -44,7 +44,7 @@ static bool assert_round_trip(struct filter *filter) {
     assert_true(is_same(opened, expected));
     packed_close(value, opened);
     assert_true(is_same(packed_look(value, &view), expected));
-    struct filter *whole = packed_make_whole(value);
+    struct filter *whole = packed_unpack(value);
     assert_non_null(whole);
     assert_true(is_same(whole, expected));
     assert_true((void *)whole != value && !packed_is_packed(whole));
@@ -283,7 +283,7 @@ static void a_packed_filter_made_whole_grows_as_one_that_never_was_packed(void *
     fill_to(never, 100, 0);
     void *value = packed_rest(copy_of(never));
     assert_true(packed_is_packed(value));
-    struct filter *whole = packed_make_whole(value);
+    struct filter *whole = packed_unpack(value);
     packed_free(value);
     for (uint64_t i = 1000; i < 2500; i++) {
         assert_int_equal(add_item(whole, i), add_item(never, i));
@@ -298,7 +298,7 @@ static void a_whole_value_made_whole_is_a_copy(void **state) {
     struct filter *filter = filter_by_error(10, 0.01, 2), *expected = NULL;
     fill_to(filter, 100, 0);
     void *value = rested(filter, &expected);
-    struct filter *copy = packed_make_whole(value);
+    struct filter *copy = packed_unpack(value);
     assert_ptr_not_equal(copy, value);
     packed_free(value);
     assert_true(is_same(copy, expected));
@@ -330,7 +330,7 @@ static void rest_out_of_memory_keeps_the_whole_filter(void **state) {
     assert_true(is_packed && n > 2);
 }
 
-static void make_whole_out_of_memory_is_null_and_keeps_the_value(void **state) {
+static void unpack_out_of_memory_is_null_and_keeps_the_value(void **state) {
     (void)state;
     struct filter *filter = filter_by_error(100, 0.01, 2), *expected = NULL, *whole = NULL;
     fill_to(filter, 70, 0);
@@ -339,7 +339,7 @@ static void make_whole_out_of_memory_is_null_and_keeps_the_value(void **state) {
     for (n = 1; !whole && n < 100; n++) {
         long live = spy.live;
         spy_fail_at(n);
-        whole = packed_make_whole(value);
+        whole = packed_unpack(value);
         spy_fail_at(0);
         struct packed_view view;
         assert_true(is_same(packed_look(value, &view), expected));
@@ -372,7 +372,7 @@ int main(void) {
         spied(a_packed_filter_made_whole_grows_as_one_that_never_was_packed),
         spied(a_whole_value_made_whole_is_a_copy),
         spied(rest_out_of_memory_keeps_the_whole_filter),
-        spied(make_whole_out_of_memory_is_null_and_keeps_the_value),
+        spied(unpack_out_of_memory_is_null_and_keeps_the_value),
     };
     return cmocka_run_group_tests(tests, print_seed, NULL);
 }

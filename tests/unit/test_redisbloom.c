@@ -1,17 +1,17 @@
-/* Adopted filters in the pure code, against rdb/FORMAT.md 6: header, pieces, growth, creation, and
- * running out of memory. What RedisBloom recorded is asked in tests/server/test_adopted.py. */
+/* Foreign filters in the pure code, against rdb/FORMAT.md 6: header, pieces, growth, creation, and
+ * running out of memory. What RedisBloom recorded is asked in tests/server/test_foreign.py. */
 
 #include "tests/unit/helpers.h"
 
 #include "rdb/codec.h"
 #include "rdb/redisbloom.h"
 
-static struct filter *adopted(uint64_t capacity, double error_rate, uint32_t expansion) {
+static struct filter *foreign(uint64_t capacity, double error_rate, uint32_t expansion) {
     struct filter_params params = {.capacity = capacity,
                                    .error_rate = error_rate,
                                    .expansion = expansion,
                                    .scheme = SCHEME_MURMUR,
-                                   .is_adopted = true};
+                                   .is_foreign = true};
     struct filter *filter = NULL;
     assert_int_equal(filter_new(&params, FILTER_NO_LIMIT, &filter), STATUS_OK);
     return filter;
@@ -35,7 +35,7 @@ static uint8_t *header_of(const struct filter *filter, size_t *len) {
 }
 
 static struct filter *grown(void) {
-    struct filter *filter = adopted(10, 0.01, 2);
+    struct filter *filter = foreign(10, 0.01, 2);
     fill_to(filter, 60, 0);
     assert_int_equal(filter->nlayers, 3);
     return filter;
@@ -48,7 +48,7 @@ static void header_and_pieces_make_the_same_filter(void **state) {
     uint8_t *header = header_of(filter, &len);
     assert_int_equal(len, 20 + 3 * 53);
     assert_int_equal(decode(header, len, FILTER_NO_LIMIT, &copy), STATUS_OK);
-    assert_true(copy->is_adopted && !copy->is_loading);
+    assert_true(copy->is_foreign && !copy->is_loading);
     assert_int_equal(filter_items(copy), 60);
     const uint8_t *bytes;
     size_t piece;
@@ -96,7 +96,7 @@ static void every_truncation_and_extension_of_a_header_is_refused(void **state) 
 
 static void every_changed_byte_of_a_header_is_refused_or_a_usable_filter(void **state) {
     (void)state;
-    struct filter *filter = adopted(10, 0.01, 2);
+    struct filter *filter = foreign(10, 0.01, 2);
     size_t len;
     uint8_t *header = header_of(filter, &len);
     for (size_t at = 0; at < len; at++) {
@@ -105,7 +105,7 @@ static void every_changed_byte_of_a_header_is_refused_or_a_usable_filter(void **
             header[at] = (uint8_t)value;
             struct filter *out = NULL;
             if (decode(header, len, 1 << 20, &out) == STATUS_OK) {
-                assert_true(out->layers[0].nhashes <= SIZING_ADOPTED_HASHES);
+                assert_true(out->layers[0].nhashes <= SIZING_FOREIGN_HASHES);
                 bool added;
                 try_add(out, 1, 1 << 20, &added);
                 filter_free(out);
@@ -164,7 +164,7 @@ static void creation_is_redisblooms(void **state) {
                 {1000000, 1797296 - 96, 0.001, 0, 10},
                 {10000000, 25766112 - 96, 0.0001, 4, 15}};
     for (size_t i = 0; i < sizeof(ROWS) / sizeof(ROWS[0]); i++) {
-        struct filter *filter = adopted(ROWS[i].capacity, ROWS[i].rate, ROWS[i].expansion);
+        struct filter *filter = foreign(ROWS[i].capacity, ROWS[i].rate, ROWS[i].expansion);
         assert_int_equal(filter_array_bytes(filter), ROWS[i].nbytes);
         assert_int_equal(filter->layers[0].nhashes, ROWS[i].nhashes);
         struct redisbloom_fixed fixed = redisbloom_fixed_of(filter);
@@ -177,15 +177,15 @@ static void creation_is_redisblooms(void **state) {
 /* A filter of our own with RedisBloom's hash must load again: its format ends at 255 hashes. */
 static void a_native_murmur_filter_does_not_grow_past_255_hashes(void **state) {
     (void)state;
-    struct filter *filter = adopted(1, 0.01, 1);
-    filter->is_adopted = false;
+    struct filter *filter = foreign(1, 0.01, 1);
+    filter->is_foreign = false;
     filter->layers[0].error_rate = 0x1.8p-254; // takes 254, and half of it 255
     fill_to(filter, 2, 0);
     assert_int_equal(filter->layers[1].nhashes, 255);
     bool added;
     uint64_t item = absent_item(filter, 1000);
     assert_int_equal(try_add(filter, item, FILTER_NO_LIMIT, &added), STATUS_NOMEM);
-    filter->is_adopted = true;
+    filter->is_foreign = true;
     assert_int_equal(try_add(filter, item, FILTER_NO_LIMIT, &added), STATUS_OK);
     filter_free(filter);
 }

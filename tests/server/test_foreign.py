@@ -37,7 +37,7 @@ def same_bytes(seen, expected, what):
     assert same, "%s: other bytes" % what
 
 
-def assert_adopted(call, key, fixture):
+def assert_foreign(call, key, fixture):
     """The key is what RedisBloom recorded: all that it shows, and the bytes it is written back as."""
     assert call("TYPE", key) == simple("MBbloom--")
     assert call("BF.CARD", key) == integer(fixture.card)
@@ -94,7 +94,7 @@ def test_a_restart_on_redisblooms_dump_file_finds_every_filter(new_server):
     call = server.connection().call
     assert call("DBSIZE") == integer(len(FIXTURES))
     for key, fixture in FIXTURES.items():
-        assert_adopted(call, key, fixture)
+        assert_foreign(call, key, fixture)
 
 
 def test_the_file_saved_again_holds_the_same_values_byte_for_byte(new_server):
@@ -107,19 +107,19 @@ def test_the_file_saved_again_holds_the_same_values_byte_for_byte(new_server):
         assert value in seen, key
     server.restart()
     for key, fixture in FIXTURES.items():
-        assert_adopted(server.connection().call, key, fixture)
+        assert_foreign(server.connection().call, key, fixture)
 
 
 @pytest.mark.parametrize("key", FIXTURES)
 def test_redisblooms_dump_payload_is_restored(call, key):
     assert call("RESTORE", "k", 0, FIXTURES[key].payload) == OK
-    assert_adopted(call, "k", FIXTURES[key])
+    assert_foreign(call, "k", FIXTURES[key])
 
 
 @pytest.mark.parametrize("key", FIXTURES)
 def test_redisblooms_chunks_are_loaded(call, key):
     load(call, "k", FIXTURES[key].chunks)
-    assert_adopted(call, "k", FIXTURES[key])
+    assert_foreign(call, "k", FIXTURES[key])
 
 
 # ---- The keys are like any other ---------------------------------------------------------------
@@ -134,7 +134,7 @@ def fixtures(call):
 
 def assert_all_there(call):
     for key, fixture in FIXTURES.items():
-        assert_adopted(call, key, fixture)
+        assert_foreign(call, key, fixture)
 
 
 def test_reload_keeps_them(fixtures):
@@ -166,10 +166,10 @@ def test_copy_rename_move_and_restore_keep_them(fixtures):
     call = fixtures
     for key, fixture in FIXTURES.items():
         assert call("COPY", key, "copy") == ONE
-        assert_adopted(call, "copy", fixture)
+        assert_foreign(call, "copy", fixture)
         assert call("RENAME", "copy", "renamed") == OK
         assert call("RESTORE", "again", 0, call("DUMP", "renamed").plain) == OK
-        assert_adopted(call, "again", fixture)
+        assert_foreign(call, "again", fixture)
         assert call("DEBUG", "DIGEST-VALUE", "again") == call("DEBUG", "DIGEST-VALUE", key)
         assert call("UNLINK", "again", "renamed") == integer(2)
 
@@ -212,7 +212,7 @@ def test_exported_and_imported_with_replace_it_is_a_native_filter(fixtures):
         assert dump(call, key)[0][1].startswith(b"BLOOMPRT")
         assert call("BF.EXPORT", key, "FORMAT", "redisbloom") == bulk(fixture.data)
         assert call("RESTORE", key, 0, fixture.payload, "REPLACE") == OK  # and back
-        assert_adopted(call, key, fixture)
+        assert_foreign(call, key, fixture)
 
 
 def test_what_a_client_creates_is_native(call):
@@ -350,7 +350,7 @@ def test_chunks_come_in_any_order_and_any_number_of_times(call):
     pieces = fixture.chunks[1:] * 3
     source.shuffle(pieces)
     load(call, "k", fixture.chunks[:1] + pieces)
-    assert_adopted(call, "k", fixture)
+    assert_foreign(call, "k", fixture)
 
 
 def test_a_key_is_usable_from_its_header_on(call):
@@ -361,7 +361,7 @@ def test_a_key_is_usable_from_its_header_on(call):
     assert info(call, "k") == fixture.info
     assert ask_all(call, "k", fixture.items[:100]) == [0] * 100
     load(call, "k", fixture.chunks[1:])
-    assert_adopted(call, "k", fixture)
+    assert_foreign(call, "k", fixture)
 
 
 def test_half_a_dump_is_saved_as_what_it_is(call):
@@ -371,7 +371,7 @@ def test_half_a_dump_is_saved_as_what_it_is(call):
     assert call("DEBUG", "RELOAD") == OK
     assert dump(call, "k") == before
     load(call, "k", fixture.chunks[3:])
-    assert_adopted(call, "k", fixture)
+    assert_foreign(call, "k", fixture)
 
 
 def test_a_piece_may_be_any_part_of_a_layer_and_empty(call):
@@ -384,7 +384,7 @@ def test_a_piece_may_be_any_part_of_a_layer_and_empty(call):
     for start, end in parts:
         assert call("BF.LOADCHUNK", "k", end + 1, bits[start:end]) == OK
     assert call("BF.LOADCHUNK", "k", 700, b"") == OK
-    assert_adopted(call, "k", fixture)
+    assert_foreign(call, "k", fixture)
 
 
 def test_a_piece_that_is_there_already_changes_nothing(call):
@@ -422,7 +422,7 @@ def test_a_piece_overwrites_and_the_fill_is_counted_anew(call):
 def test_a_piece_that_fits_nowhere_is_refused(call, iterator, size, text):
     load(call, "k", FIXTURES["grown"].chunks)
     assert_refused(call, text, "BF.LOADCHUNK", "k", iterator, b"\xff" * size)
-    assert_adopted(call, "k", FIXTURES["grown"])
+    assert_foreign(call, "k", FIXTURES["grown"])
 
 
 def test_a_layer_over_16_mib_travels_in_pieces(call):
@@ -452,7 +452,7 @@ def test_loadchunk_is_propagated_to_a_replica_as_it_came(new_server):
     add_all(call, "before", [b"more:%d" % i for i in range(3000)])
     until_in_sync(replica, master)
     there = replica.connection().call
-    assert_adopted(there, "after", FIXTURES["grown"])
+    assert_foreign(there, "after", FIXTURES["grown"])
     assert there("DUMP", "before") == call("DUMP", "before")
     assert there("REPLICAOF", "NO", "ONE") == OK
     assert there("BF.ADD", "before", "on the new master") == ONE
