@@ -19,7 +19,7 @@ static bool create(struct key *key, const struct filter_params *params) {
     struct filter *filter;
     enum status st = filter_new(params, config_max_bytes(key->ctx), &filter);
     if (st != STATUS_OK) {
-        RedisModule_ReplyWithError(key->ctx, reply_creation_error(st, params->layout));
+        reply_creation_error(key->ctx, st, params);
         return false;
     }
     key_put(key, filter, false);
@@ -143,7 +143,7 @@ static void reply_added(struct adding *a, const bool *added, size_t n) {
 }
 
 static void reply_failed(struct adding *a, enum status st) {
-    RedisModule_ReplyWithError(a->key.ctx, reply_add_error(st));
+    reply_add_error(a->key.ctx, st, a->key.filter);
     count_item(a, false);
     a->nfailed++;
 }

@@ -77,6 +77,11 @@ static uint64_t clients_max_bytes(void) {
     return limit;
 }
 
+const char *config_limit_name(void) {
+    bool is_own = clients_max_bytes() == (uint64_t)config.max_bytes.value;
+    return is_own ? "bf.max-bytes" : "maxmemory";
+}
+
 uint64_t config_max_bytes(RedisModuleCtx *ctx) {
     return replay_is(ctx) ? FILTER_NO_LIMIT : clients_max_bytes();
 }

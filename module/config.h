@@ -18,6 +18,9 @@ struct filter_params config_default_params(void);
  * limit for what is replayed (replay.h). */
 uint64_t config_max_bytes(RedisModuleCtx *ctx);
 
+/* The setting that this limit comes from, as a user types it. */
+const char *config_limit_name(void);
+
 /* The same for a value that the server loads: no limit for what comes from a file or a peer. */
 uint64_t config_max_loaded_bytes(RedisModuleCtx *ctx);
 

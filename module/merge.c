@@ -120,11 +120,21 @@ static struct filter *merge_target(const struct key *dest, const struct sources 
     return filter_copy(sources->filters[0], &copy) == STATUS_OK ? copy : NULL;
 }
 
-/* NULL, or the error text; *changed: whether dest did, or came to be. */
-static const char *merge(struct key *dest, const struct sources *sources, bool *changed) {
+/* The bytes of the longest chain, which is what the union will have. */
+static uint64_t union_bytes(const struct filter *dest, const struct sources *sources) {
+    uint64_t most = dest ? filter_size_bytes(dest) : 0;
+    for (size_t i = 0; i < sources->nfilters; i++) {
+        uint64_t bytes = filter_size_bytes(sources->filters[i]);
+        if (bytes > most) most = bytes;
+    }
+    return most;
+}
+
+/* *changed: whether dest did, or came to be. STATUS_PARAM, STATUS_NOMEM: as combine_union. */
+static enum status merge(struct key *dest, const struct sources *sources, bool *changed) {
     uint64_t max_bytes = config_max_bytes(dest->ctx);
     struct filter *target = merge_target(dest, sources, max_bytes);
-    if (!target) return ERR_NO_MEMORY;
+    if (!target) return STATUS_NOMEM;
     bool is_new = !dest->value;
     enum status st = combine_union(target, sources->filters, sources->nfilters, max_bytes, changed);
     if (target != dest->filter) {
@@ -134,10 +144,8 @@ static const char *merge(struct key *dest, const struct sources *sources, bool *
             filter_free(target);
         }
     }
-    if (st == STATUS_PARAM) return ERR_MERGE_LAYERS;
-    if (st != STATUS_OK) return ERR_NO_MEMORY;
-    *changed |= is_new;
-    return NULL;
+    if (st == STATUS_OK) *changed |= is_new;
+    return st;
 }
 
 /* One line when a merge takes a filter far beyond its promise: until it has been cleared or
@@ -173,11 +181,10 @@ int cmd_merge(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
     if (!are_alike(ctx, "merge", dest.filter, &sources)) goto out;
     bool changed = false;
     bool was_overfilled = dest.filter && measure_is_overfilled(dest.filter);
-    const char *error = merge(&dest, &sources, &changed);
-    if (error) {
-        RedisModule_ReplyWithError(ctx, error);
-        goto out;
-    }
+    enum status st = merge(&dest, &sources, &changed);
+    if (st == STATUS_PARAM) RedisModule_ReplyWithError(ctx, ERR_MERGE_LAYERS);
+    if (st == STATUS_NOMEM) reply_no_room(ctx, ERR_NO_MEMORY, union_bytes(dest.filter, &sources));
+    if (st != STATUS_OK) goto out;
     RedisModule_ReplyWithSimpleString(ctx, "OK");
     metrics.merges++;
     if (!changed) goto out;
@@ -225,7 +232,7 @@ int cmd_interstore(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
     bool is_empty = sources.nfilters < sources.nkeys; // a missing source has nothing in common
     if (!is_empty && combine_intersection(sources.filters, sources.nfilters, config_max_bytes(ctx),
                                           &common) != STATUS_OK) {
-        RedisModule_ReplyWithError(ctx, ERR_NO_MEMORY);
+        reply_no_room(ctx, ERR_NO_MEMORY, union_bytes(NULL, &sources));
         goto out;
     }
     sources_close(&sources); // dest may be one of them

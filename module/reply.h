@@ -19,10 +19,10 @@
 #define ERR_REPEATED "ERR repeated option"
 #define ERR_NO_MEMORY "ERR Insufficient memory to create filter"
 #define ERR_SCHEME_TOO_SMALL "ERR hash FNV1A cannot address more than 2^32 bits"
-#define ERR_BAD_LAYOUT "ERR bad layout"
+#define ERR_BAD_LAYOUT "ERR bad layout: CLASSIC or BLOCKED"
 #define ERR_BLOCKED_HASH "ERR layout BLOCKED goes with hash XXH64 only"
 #define ERR_LAYOUT_TOO_SMALL "ERR layout BLOCKED cannot address more than 2^40 bits"
-#define ERR_BAD_HASH "ERR bad hash"
+#define ERR_BAD_HASH "ERR bad hash: XXH64 or FNV1A"
 
 /* Of adding */
 #define ERR_FULL "ERR non scaling filter is full"
@@ -59,7 +59,7 @@
 #define ERR_CHUNK_REPLACE "ERR REPLACE goes with the header only, iterator 1"
 
 /* Of BF.EXPORT and BF.IMPORT */
-#define ERR_BAD_FORMAT "ERR bad format"
+#define ERR_BAD_FORMAT "ERR bad format: portable, sstable, leveldb, parquet or redisbloom"
 #define ERR_EXPORT_TOO_LARGE "ERR filter is larger than a bulk string, use BF.SCANDUMP"
 #define ERR_EXPORT_MEMORY "ERR not enough memory to export"
 #define ERR_IMPORT_OWN "ERR a redisbloom dump brings its own capacity and expansion"
@@ -70,11 +70,16 @@
     "ERR cannot merge: dest cannot have the layers of a longer source (capacity over 2^63-1, or "  \
     "only one of them is RedisBloom's)"
 
-/* What a failed creation with legal parameters is answered with. */
-const char *reply_creation_error(enum status status, enum layout layout);
+/* Replies that there is no room for a filter that takes so many bytes, with ERR_NO_MEMORY or
+ * ERR_CANNOT_GROW; if a limit is in the way, the reply names it. */
+void reply_no_room(RedisModuleCtx *ctx, const char *text, uint64_t bytes);
 
-/* What a failed add is answered with. */
-const char *reply_add_error(enum status status);
+/* Replies to a creation that failed with legal parameters. */
+void reply_creation_error(RedisModuleCtx *ctx, enum status status,
+                          const struct filter_params *params);
+
+/* Replies to an add that failed. */
+void reply_add_error(RedisModuleCtx *ctx, enum status status, const struct filter *filter);
 
 bool reply_is_resp3(RedisModuleCtx *ctx);
 

@@ -54,16 +54,22 @@ int cmd_scandump(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
 }
 
 /* The header: puts a filter that waits for its bits; one of RedisBloom's is there at once, empty.
- * NULL, or the error text. */
-static const char *load_header(struct key *key, const char *data, size_t len) {
+ * False: the error has been sent. */
+static bool load_header(struct key *key, const char *data, size_t len) {
+    const uint8_t *bytes = (const uint8_t *)data;
     struct filter *filter;
-    enum status st =
-        codec_decode_header((const uint8_t *)data, len, config_max_bytes(key->ctx), &filter);
-    if (st == STATUS_NOMEM) return ERR_NO_MEMORY;
-    if (st != STATUS_OK) return ERR_BAD_DATA;
-    if (filter->is_loading) { // a dump is taken of filters that are all there
+    enum status st = codec_decode_header(bytes, len, config_max_bytes(key->ctx), &filter);
+    if (st == STATUS_NOMEM) {
+        reply_no_room(key->ctx, ERR_NO_MEMORY, codec_header_bytes(bytes, len));
+        return false;
+    }
+    if (st == STATUS_OK && filter->is_loading) { // a dump is taken of filters that are all there
         filter_free(filter);
-        return ERR_BAD_DATA;
+        st = STATUS_CORRUPT;
+    }
+    if (st != STATUS_OK) {
+        RedisModule_ReplyWithError(key->ctx, ERR_BAD_DATA);
+        return false;
     }
     if (!filter->is_foreign) {
         filter->is_loading = true;
@@ -71,21 +77,41 @@ static const char *load_header(struct key *key, const char *data, size_t len) {
         if (replay_is(key->ctx)) replay_note_own();
     }
     key_put(key, filter, true);
-    return NULL;
+    return true;
 }
 
-/* A piece of the bits. NULL, or the error text; *changed: whether it brought anything. */
-static const char *load_piece(struct key *key, long long iterator, const char *data, size_t len,
-                              bool *changed) {
-    if (iterator < 1 || len > (uint64_t)iterator - 1) return ERR_BAD_DATA;
-    switch (codec_put_piece(key->filter, (uint64_t)iterator - 1, data, len)) {
-    case CODEC_PIECE_STORED: *changed = true; return NULL;
-    case CODEC_PIECE_KNOWN: *changed = false; return NULL;
+static const char *piece_error(enum codec_piece result) {
+    switch (result) {
     case CODEC_PIECE_OUTSIDE: return ERR_CHUNK_OUTSIDE;
     case CODEC_PIECE_CROSSING: return ERR_CHUNK_CROSSING;
     case CODEC_PIECE_GAP: return ERR_CHUNK_GAP;
     default: return ERR_BAD_DATA;
     }
+}
+
+/* A piece of the bits. *changed: whether it brought anything. False: the error has been sent. */
+static bool load_piece(struct key *key, long long iterator, const char *data, size_t len,
+                       bool *changed) {
+    enum codec_piece result = CODEC_PIECE_BAD;
+    if (iterator >= 1 && len <= (uint64_t)iterator - 1) {
+        result = codec_put_piece(key->filter, (uint64_t)iterator - 1, data, len);
+    }
+    *changed = result == CODEC_PIECE_STORED;
+    if (*changed || result == CODEC_PIECE_KNOWN) return true;
+    RedisModule_ReplyWithError(key->ctx, piece_error(result));
+    return false;
+}
+
+/* What BF.LOADCHUNK brings: a piece for the filter that is there, or the header of a new one. */
+static bool load_chunk(struct key *key, long long iterator, const RedisModuleString *chunk,
+                       bool replaces, bool *changed) {
+    size_t len;
+    const char *data = RedisModule_StringPtrLen(chunk, &len);
+    if (key->filter && !replaces) return load_piece(key, iterator, data, len, changed);
+    *changed = true;
+    if (iterator == 1) return load_header(key, data, len);
+    RedisModule_ReplyWithError(key->ctx, ERR_NOT_FOUND);
+    return false;
 }
 
 /* The words of BF.LOADCHUNK. NULL, or the error text. */
@@ -104,28 +130,17 @@ static const char *parse_loadchunk(RedisModuleString **argv, int argc, long long
  * drops the filter that is there, with its TTL. */
 int cmd_loadchunk(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
     long long iterator;
-    bool replaces, changed = true;
+    bool replaces, changed;
     const char *error = parse_loadchunk(argv, argc, &iterator, &replaces);
     if (error) return args_reply_error(ctx, error);
     struct key key;
     if (!key_open_any(ctx, argv[1], FOR_WRITING, &key)) goto out;
-    size_t len;
-    const char *data = RedisModule_StringPtrLen(argv[3], &len);
-    if (key.filter && !replaces) {
-        error = load_piece(&key, iterator, data, len, &changed);
-    } else {
-        error = iterator == 1 ? load_header(&key, data, len) : ERR_NOT_FOUND;
-    }
-    if (error) {
-        RedisModule_ReplyWithError(ctx, error);
-        goto out;
-    }
+    if (!load_chunk(&key, iterator, argv[3], replaces, &changed)) goto out;
     RedisModule_ReplyWithSimpleString(ctx, "OK");
-    if (changed) {
-        replicate_chunk(ctx, argv[1], iterator, argv[3], replaces);
-        key_close_changed(&key, "bf.loadchunk");
-        return REDISMODULE_OK;
-    }
+    if (!changed) goto out;
+    replicate_chunk(ctx, argv[1], iterator, argv[3], replaces);
+    key_close_changed(&key, "bf.loadchunk");
+    return REDISMODULE_OK;
 out:
     key_close(&key);
     return REDISMODULE_OK;
@@ -194,7 +209,7 @@ int cmd_import(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
         return REDISMODULE_OK;
     }
     if (st == STATUS_NOMEM) {
-        RedisModule_ReplyWithError(ctx, ERR_NO_MEMORY);
+        reply_no_room(ctx, ERR_NO_MEMORY, filter_structure_bytes(1) + len); // bits and a little
     } else {
         char text[128];
         snprintf(text, sizeof(text), "ERR bad data: %s", fault);

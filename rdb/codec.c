@@ -142,12 +142,16 @@ static enum status decode_redisblooms(const uint8_t *bytes, size_t len, struct f
     return STATUS_CORRUPT;
 }
 
+/* The filter that a header describes, whoever's it is, without its bits. */
+static enum status decode_fields(const uint8_t *bytes, size_t len, struct filter **out) {
+    bool is_own = len >= MAGIC_BYTES && memcmp(bytes, MAGIC, MAGIC_BYTES) == 0;
+    return is_own ? decode_own(bytes, len, out) : decode_redisblooms(bytes, len, out);
+}
+
 enum status codec_decode_header(const uint8_t *bytes, size_t len, uint64_t max_bytes,
                                 struct filter **out) {
-    bool is_own = len >= MAGIC_BYTES && memcmp(bytes, MAGIC, MAGIC_BYTES) == 0;
     struct filter *filter;
-    enum status st =
-        is_own ? decode_own(bytes, len, &filter) : decode_redisblooms(bytes, len, &filter);
+    enum status st = decode_fields(bytes, len, &filter);
     if (st != STATUS_OK) return st;
     bool fits = filter_size_bytes(filter) <= max_bytes;
     st = fits ? filter_alloc_bits(filter) : STATUS_NOMEM;
@@ -157,6 +161,14 @@ enum status codec_decode_header(const uint8_t *bytes, size_t len, uint64_t max_b
         filter_free(filter);
     }
     return st;
+}
+
+uint64_t codec_header_bytes(const uint8_t *bytes, size_t len) {
+    struct filter *filter;
+    if (decode_fields(bytes, len, &filter) != STATUS_OK) return UINT64_MAX;
+    uint64_t size = filter_size_bytes(filter);
+    filter_free(filter);
+    return size;
 }
 
 /* ---- The bits ----------------------------------------------------------------------------- */

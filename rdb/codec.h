@@ -29,6 +29,9 @@ void codec_encode_header(const struct filter *filter, uint8_t *out);
 enum status codec_decode_header(const uint8_t *bytes, size_t len, uint64_t max_bytes,
                                 struct filter **out);
 
+/* The bytes that such a filter takes; UINT64_MAX if the header is none, or there is no memory. */
+uint64_t codec_header_bytes(const uint8_t *bytes, size_t len);
+
 /* The 12 bytes before a layer's bits in the portable layout. */
 void codec_encode_portable(const struct layer *layer, uint8_t out[CODEC_PORTABLE_BYTES]);
 

@@ -49,6 +49,13 @@ struct filter *filter_new_bare(uint32_t nlayers) {
     return filter;
 }
 
+uint64_t filter_new_bytes(const struct filter_params *params) {
+    struct sizing size;
+    double rate;
+    if (!params_are_valid(params) || !size_first_layer(params, &size, &rate)) return UINT64_MAX;
+    return filter_structure_bytes(1) + layer_bytes(size.nbits);
+}
+
 enum status filter_new(const struct filter_params *params, uint64_t max_bytes,
                        struct filter **out) {
     if (!params_are_valid(params)) return STATUS_PARAM;
@@ -228,21 +235,40 @@ static enum status append_layer(struct filter *filter, const struct layer *fresh
     return STATUS_OK;
 }
 
-enum status filter_grow(struct filter *filter, uint64_t max_bytes, uint32_t max_layers) {
+/* What the next layer will be. */
+struct plan {
     uint64_t capacity;
+    double rate;
     struct sizing size;
+};
+
+/* False if the filter cannot have another layer, whatever the caller allows. */
+static bool plan_layer(const struct filter *filter, struct plan *plan) {
+    if (filter->expansion == 0 || !next_capacity(filter, &plan->capacity)) return false;
+    plan->rate = next_layer_rate(filter, plan->capacity);
+    if (!size_next_layer(filter, plan->capacity, plan->rate, &plan->size)) return false;
+    return limits_has_room(filter, plan->capacity, layer_bytes(plan->size.nbits));
+}
+
+static uint64_t bytes_with(const struct filter *filter, const struct plan *plan) {
+    return filter_size_bytes(filter) + sizeof(struct layer) + layer_bytes(plan->size.nbits);
+}
+
+uint64_t filter_grown_bytes(const struct filter *filter) {
+    struct plan plan;
+    return plan_layer(filter, &plan) ? bytes_with(filter, &plan) : UINT64_MAX;
+}
+
+enum status filter_grow(struct filter *filter, uint64_t max_bytes, uint32_t max_layers) {
+    struct plan plan;
     if (filter->is_foreign && filter->nlayers >= max_layers) return STATUS_NOMEM;
-    if (!next_capacity(filter, &capacity)) return STATUS_NOMEM;
-    double rate = next_layer_rate(filter, capacity);
-    if (!size_next_layer(filter, capacity, rate, &size)) return STATUS_NOMEM;
-    uint64_t bytes = layer_bytes(size.nbits);
-    if (!limits_has_room(filter, capacity, bytes)) return STATUS_NOMEM;
-    if (filter_size_bytes(filter) + bytes + sizeof(struct layer) > max_bytes) return STATUS_NOMEM;
+    if (!plan_layer(filter, &plan) || bytes_with(filter, &plan) > max_bytes) return STATUS_NOMEM;
 
     struct layer fresh;
-    enum status st = layer_init(&fresh, size, filter_geometry(filter), capacity, rate);
+    enum status st =
+        layer_init(&fresh, plan.size, filter_geometry(filter), plan.capacity, plan.rate);
     if (st != STATUS_OK) return st;
-    if (filter->is_foreign) fresh.bits_per_item = sizing_redisbloom_bits(rate);
+    if (filter->is_foreign) fresh.bits_per_item = sizing_redisbloom_bits(plan.rate);
     st = append_layer(filter, &fresh);
     if (st != STATUS_OK) layer_clear(&fresh);
     return st;

@@ -60,6 +60,9 @@ struct filter {
  * STATUS_NOMEM: it would take more than max_bytes, or there is no memory. */
 enum status filter_new(const struct filter_params *params, uint64_t max_bytes, struct filter **out);
 
+/* The bytes that such a filter takes; UINT64_MAX if filter_new would return STATUS_PARAM. */
+uint64_t filter_new_bytes(const struct filter_params *params);
+
 /* A filter with room for `nlayers` layers, none of them there yet: for decoders, which fill in
  * everything. NULL if there is no memory. */
 struct filter *filter_new_bare(uint32_t nlayers);
@@ -109,6 +112,9 @@ enum status filter_probed_add(struct filter *filter, const struct probe *probe, 
  * foreign, max_layers layers. STATUS_NOMEM: that or another limit (limits.h) is in the way, or
  * there is no memory; then the filter is as before. */
 enum status filter_grow(struct filter *filter, uint64_t max_bytes, uint32_t max_layers);
+
+/* The bytes that it takes when it has grown; UINT64_MAX if it never can. */
+uint64_t filter_grown_bytes(const struct filter *filter);
 
 /* Sums. In the header, since BF.ADD needs them before and after (metrics.h). */
 
