@@ -9,7 +9,7 @@ from resp import OK
 FAST = ["BF.EXISTS", "BF.CARD", "BF.INFO"]
 NOT_FAST = [
     "BF.MADD", "BF.INSERT", "BF.MEXISTS", "BF.SCANDUMP", "BF.LOADCHUNK", "BF.EXPORT", "BF.IMPORT", "BF.MERGE",
-    "BF.INTERSTORE", "BF.CLEAR", "BF.DEBUG", "BF.STATS",
+    "BF.INTERSTORE", "BF.CLEAR",
 ]  # fmt: skip
 
 

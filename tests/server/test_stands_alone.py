@@ -156,7 +156,6 @@ TAKES_AWAY = {
     "renames": ("RENAME", "k", "elsewhere"),
     "renames-over-a-source": ("RENAME", "k", "s"),
     "replaces": ("EVAL", REPLACE, "0"),
-    "moves": ("MOVE", "k", "1"),
     "imports-over-it": ("BF.IMPORT", "k", "FORMAT", "portable", "REPLACE", "DATA", portable(300)),
 }
 LEAVES = {
