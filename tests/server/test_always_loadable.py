@@ -241,7 +241,8 @@ def test_an_illegal_setting_is_refused_and_changes_nothing(call, name, text):
 def test_an_illegal_load_argument_is_refused(new_server, name, text):
     server = new_server(module=None)
     assert server.call("MODULE", "LOAD", MODULE, name.replace("bf.", ""), text).is_error
-    assert server.call("MODULE", "LIST").plain == []
+    names = [dict(zip(row[::2], row[1::2])).get(b"name") for row in server.call("MODULE", "LIST").plain]
+    assert b"bf" not in names  # Valkey 9 has a module of its own
     assert server.call("PING") == simple("PONG")
 
 
