@@ -2,10 +2,9 @@
 
 #include "module/commands.h"
 
+#include <ctype.h>
 #include <stdbool.h>
 #include <stddef.h>
-
-#define SINCE "1.0.0" // of the BF.* commands as the clients know them
 
 /* ---- Arguments, for COMMAND DOCS ---------------------------------------------------------- */
 
@@ -37,10 +36,10 @@ typedef RedisModuleCommandArg arg;
            TOKEN("nonscaling", "NONSCALING"))
 #define LAYOUT CHOICE("layout", "LAYOUT", TOKEN("classic", "CLASSIC"), TOKEN("blocked", "BLOCKED"))
 #define HASH CHOICE("hash", "HASH", TOKEN("xxh64", "XXH64"), TOKEN("fnv1a", "FNV1A"))
-#define RATE(error_token, f)                                                                      \
-    ONE_OF("rate", f,                                                                             \
+#define RATE                                                                                      \
+    ONE_OF("rate", REDISMODULE_CMD_ARG_OPTIONAL,                                                  \
            {.name = "error_rate", .type = REDISMODULE_ARG_TYPE_DOUBLE, .key_spec_index = -1,      \
-            .token = error_token},                                                                \
+            .token = "ERROR"},                                                                    \
            {.name = "bits", .type = REDISMODULE_ARG_TYPE_DOUBLE, .key_spec_index = -1,            \
             .token = "BITSPERKEY"})
 #define FORMAT(f)                                                                                 \
@@ -51,13 +50,15 @@ typedef RedisModuleCommandArg arg;
                         TOKEN("redisbloom", "redisbloom"), {0}}}
 // clang-format on
 
-static arg RESERVE_ARGS[] = {KEY, RATE(NULL, 0), VALUE("capacity", INTEGER), GROWTH, LAYOUT, HASH,
-                             {0}};
+/* BITSPERKEY bits may stand in the place of the error rate. It is not among the arguments:
+ * redis-cli would show `bits` to whoever has typed an error rate. */
+static arg RESERVE_ARGS[] = {
+    KEY, VALUE("error_rate", DOUBLE), VALUE("capacity", INTEGER), GROWTH, LAYOUT, HASH, {0}};
 static arg KEY_ITEM_ARGS[] = {KEY, VALUE("item", STRING), {0}};
 static arg KEY_ITEMS_ARGS[] = {KEY, ITEMS, {0}};
 static arg INSERT_ARGS[] = {KEY,
                             OPTION("capacity", "CAPACITY", INTEGER),
-                            RATE("ERROR", REDISMODULE_CMD_ARG_OPTIONAL),
+                            RATE,
                             GROWTH,
                             LAYOUT,
                             HASH,
@@ -67,6 +68,7 @@ static arg INSERT_ARGS[] = {KEY,
                              .key_spec_index = -1,
                              .subargs = (arg[]){TOKEN("items", "ITEMS"), ITEMS, {0}}},
                             {0}};
+static arg NO_ARGS[] = {{0}};
 static arg KEY_ARGS[] = {KEY, {0}};
 static arg INFO_ARGS[] = {KEY,
                           ONE_OF("field", REDISMODULE_CMD_ARG_OPTIONAL,
@@ -100,7 +102,7 @@ static arg LOADCHUNK_ARGS[] = {KEY,
 
 /* ---- The table ---------------------------------------------------------------------------- */
 
-enum key_use { READS, READS_MUCH, WRITES, EMPTIES, MERGES, STORES };
+enum key_use { READS, READS_MUCH, WRITES, EMPTIES, MERGES, STORES, NO_KEY };
 
 static const struct {
     const char *flags;
@@ -117,6 +119,7 @@ static const struct {
                 REDISMODULE_CMD_KEY_RW | REDISMODULE_CMD_KEY_ACCESS | REDISMODULE_CMD_KEY_INSERT,
                 true},
     [STORES] = {"write deny-oom", REDISMODULE_CMD_KEY_OW | REDISMODULE_CMD_KEY_UPDATE, true},
+    [NO_KEY] = {"readonly fast", 0, false},
 };
 
 struct command {
@@ -124,6 +127,7 @@ struct command {
     RedisModuleCmdFunc handler;
     enum key_use use;
     int arity;
+    const char *since;
     const char *summary;
     const char *complexity;
     const char *tips;
@@ -131,46 +135,112 @@ struct command {
     arg *args;
 };
 
+#define ITEM_COST "O(k*l) for k hashes and l layers"
+#define ITEMS_COST "O(n*k*l) for n items, k hashes and l layers"
+#define LAYERS_COST "O(l) for l layers"
+#define PIECE_COST "O(n) for a piece of n bytes"
+#define FILTER_COST "O(n) for a filter of n bytes"
+#define FILTERS_COST "O(n) for n bytes of all filters"
+
 static const struct command COMMANDS[] = {
-    {"bf.reserve", cmd_reserve, WRITES, -4, "Creates an empty Bloom filter", "O(1)", NULL,
+    {"bf.reserve", cmd_reserve, WRITES, -4, "0.1.0", "Creates an empty filter; BITSPERKEY bits may stand for the error rate", "O(1)", NULL,
      "write fast bloom", RESERVE_ARGS},
-    {"bf.add", cmd_add, WRITES, 3, "Adds an item, creating the filter if there is none",
-     "O(k*l), k hashes and l layers", NULL, "write bloom", KEY_ITEM_ARGS},
-    {"bf.madd", cmd_madd, WRITES, -3, "Adds items, creating the filter if there is none",
-     "O(n*k*l), n items, k hashes and l layers", NULL, "write bloom", KEY_ITEMS_ARGS},
-    {"bf.insert", cmd_insert, WRITES, -4,
-     "Adds items, creating the filter with the given parameters if there is none",
-     "O(n*k*l), n items, k hashes and l layers", NULL, "write bloom", INSERT_ARGS},
-    {"bf.exists", cmd_exists, READS, 3, "Tells whether an item may have been added",
-     "O(k*l), k hashes and l layers", NULL, "read bloom", KEY_ITEM_ARGS},
-    {"bf.mexists", cmd_mexists, READS_MUCH, -3, "Tells of each item whether it may have been added",
-     "O(n*k*l), n items, k hashes and l layers", NULL, "read bloom", KEY_ITEMS_ARGS},
-    {"bf.card", cmd_card, READS, 2, "Returns the number of items that were added", "O(l), l layers",
-     NULL, "read fast bloom", KEY_ARGS},
-    {"bf.info", cmd_info, READS, -2, "Returns a filter's capacity, size and counts",
-     "O(l), l layers", "dont_cache", "read fast bloom", INFO_ARGS},
-    {"bf.debug", cmd_debug, READS_MUCH, 2, "Returns the geometry of every layer", "O(l), l layers",
-     "dont_cache", "read bloom", KEY_ARGS},
-    {"bf.scandump", cmd_scandump, READS_MUCH, 3, "Returns the next piece of a filter's dump",
-     "O(n), n bytes in the piece", "dont_cache", "read bloom", SCANDUMP_ARGS},
-    {"bf.loadchunk", cmd_loadchunk, WRITES, -4, "Restores a filter piece by piece",
-     "O(n), n bytes in the piece", NULL, "write bloom", LOADCHUNK_ARGS},
-    {"bf.export", cmd_export, READS_MUCH, -2, "Returns a filter's bytes in one of the formats",
-     "O(n), n bytes of the filter", "dont_cache", "read bloom", EXPORT_ARGS},
-    {"bf.import", cmd_import, WRITES, -6, "Creates a filter from the bytes of another program's",
-     "O(n), n bytes of the filter", NULL, "write bloom", IMPORT_ARGS},
-    {"bf.merge", cmd_merge, MERGES, -3,
-     "Adds to a filter all that others hold, creating it if none", "O(n), n bytes of all filters",
-     NULL, "write bloom", COMBINE_ARGS},
-    {"bf.interstore", cmd_interstore, STORES, -3, "Stores the intersection of filters",
-     "O(n), n bytes of all filters", NULL, "write bloom", COMBINE_ARGS},
-    {"bf.clear", cmd_clear, EMPTIES, 2, "Empties a filter, which keeps its parameters",
-     "O(n), n bytes of the filter", NULL, "write bloom", KEY_ARGS},
-    {"bf.stats", cmd_stats, READS, 2, "Returns everything there is to know about a filter",
-     "O(l), l layers", "dont_cache", "read fast bloom", KEY_ARGS},
+    {"bf.add", cmd_add, WRITES, 3, "0.1.0", "Adds an item, and creates the filter if it is missing",
+     ITEM_COST, NULL, "write bloom", KEY_ITEM_ARGS},
+    {"bf.madd", cmd_madd, WRITES, -3, "0.1.0",
+     "Adds several items, and creates the filter if it is missing", ITEMS_COST, NULL, "write bloom",
+     KEY_ITEMS_ARGS},
+    {"bf.insert", cmd_insert, WRITES, -4, "0.1.0",
+     "Adds items, and creates the filter with these options if it is missing", ITEMS_COST, NULL,
+     "write bloom", INSERT_ARGS},
+    {"bf.exists", cmd_exists, READS, 3, "0.1.0",
+     "Looks up an item: 0 if it was surely never added, else 1", ITEM_COST, NULL, "read bloom",
+     KEY_ITEM_ARGS},
+    {"bf.mexists", cmd_mexists, READS_MUCH, -3, "0.1.0", "Looks up several items", ITEMS_COST, NULL,
+     "read bloom", KEY_ITEMS_ARGS},
+    {"bf.card", cmd_card, READS, 2, "0.1.0", "Returns how many items were added", LAYERS_COST, NULL,
+     "read fast bloom", KEY_ARGS},
+    {"bf.info", cmd_info, READS, -2, "0.1.0",
+     "Returns capacity, bytes, layers, items and expansion", LAYERS_COST, "dont_cache",
+     "read fast bloom", INFO_ARGS},
+    {"bf.debug", cmd_debug, READS_MUCH, 2, "0.1.0", "Returns the geometry of each layer",
+     LAYERS_COST, "dont_cache", "read bloom", KEY_ARGS},
+    {"bf.scandump", cmd_scandump, READS_MUCH, 3, "0.1.0",
+     "Exports a filter of any size in pieces: returns the next one", PIECE_COST, "dont_cache",
+     "read bloom", SCANDUMP_ARGS},
+    {"bf.loadchunk", cmd_loadchunk, WRITES, -4, "0.1.0", "Imports one of those pieces", PIECE_COST,
+     NULL, "write bloom", LOADCHUNK_ARGS},
+    {"bf.export", cmd_export, READS_MUCH, -2, "0.1.0", "Returns a filter's bytes in one string",
+     FILTER_COST, "dont_cache", "read bloom", EXPORT_ARGS},
+    {"bf.import", cmd_import, WRITES, -6, "0.1.0", "Creates a filter from such bytes", FILTER_COST,
+     NULL, "write bloom", IMPORT_ARGS},
+    {"bf.merge", cmd_merge, MERGES, -3, "0.1.0", "Makes a filter the union of itself and others",
+     FILTERS_COST, NULL, "write bloom", COMBINE_ARGS},
+    {"bf.interstore", cmd_interstore, STORES, -3, "0.1.0", "Stores the intersection of filters",
+     FILTERS_COST, NULL, "write bloom", COMBINE_ARGS},
+    {"bf.clear", cmd_clear, EMPTIES, 2, "0.1.0",
+     "Empties a filter, which keeps its parameters and TTL", FILTER_COST, NULL, "write bloom",
+     KEY_ARGS},
+    {"bf.stats", cmd_stats, READS, 2, "0.1.0",
+     "Returns everything there is to know about a filter, and advice", LAYERS_COST, "dont_cache",
+     "read fast bloom", KEY_ARGS},
+    {"bf.help", cmd_help, NO_KEY, 1, "0.2.0", "Returns one line for each command", "O(1)", NULL,
+     "read fast bloom", NO_ARGS},
 };
 
 #define NCOMMANDS (sizeof(COMMANDS) / sizeof(COMMANDS[0]))
+
+/* ---- BF.HELP ------------------------------------------------------------------------------ */
+
+/* Writes the syntax of arguments, up to the one without a name, and returns where it ends. */
+static char *write_args(const arg *args, const char *separator, char *at, char *end);
+
+static char *write_text(char *at, char *end, const char *text) {
+    while (*text && at + 1 < end) *at++ = *text++;
+    *at = '\0';
+    return at;
+}
+
+static char *write_arg(const arg *a, char *at, char *end) {
+    bool is_optional = a->flags & REDISMODULE_CMD_ARG_OPTIONAL;
+    bool is_choice = a->type == REDISMODULE_ARG_TYPE_ONEOF;
+    bool is_token = a->type == REDISMODULE_ARG_TYPE_PURE_TOKEN;
+    if (is_optional) at = write_text(at, end, "[");
+    if (a->token) at = write_text(at, end, a->token);
+    if (a->token && !is_token) at = write_text(at, end, " ");
+    if (a->subargs) {
+        at = write_args(a->subargs, is_choice ? "|" : " ", at, end);
+    } else if (!is_token) {
+        at = write_text(at, end, a->name);
+    }
+    if (a->flags & REDISMODULE_CMD_ARG_MULTIPLE) at = write_text(at, end, " ...");
+    return is_optional ? write_text(at, end, "]") : at;
+}
+
+static char *write_args(const arg *args, const char *separator, char *at, char *end) {
+    for (const arg *a = args; a->name; a++) {
+        if (a != args) at = write_text(at, end, separator);
+        at = write_arg(a, at, end);
+    }
+    return at;
+}
+
+/* BF.HELP. One line for each command: BF.ADD key item: Adds an item, ... */
+int cmd_help(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
+    (void)argv;
+    if (argc != 1) return RedisModule_WrongArity(ctx);
+    RedisModule_ReplyWithArray(ctx, (long)NCOMMANDS);
+    for (size_t i = 0; i < NCOMMANDS; i++) {
+        char line[512], *end = line + sizeof(line), *at = line;
+        for (const char *c = COMMANDS[i].name; *c; c++) *at++ = (char)toupper((unsigned char)*c);
+        at = write_text(at, end, COMMANDS[i].args->name ? " " : "");
+        at = write_args(COMMANDS[i].args, " ", at, end);
+        at = write_text(at, end, ": ");
+        write_text(at, end, COMMANDS[i].summary);
+        RedisModule_ReplyWithSimpleString(ctx, line);
+    }
+    return REDISMODULE_OK;
+}
 
 /* ---- Registration ------------------------------------------------------------------------- */
 
@@ -203,11 +273,12 @@ static int document(RedisModuleCommand *handle, const struct command *command) {
          .fk.range = {.lastkey = -1, .keystep = 1, .limit = 0}},
         {0}};
     if (!USES[command->use].has_sources) key_specs[1] = key_specs[2];
+    if (command->use == NO_KEY) key_specs[0] = key_specs[2];
     RedisModuleCommandInfo info = {
         .version = REDISMODULE_COMMAND_INFO_VERSION,
         .summary = command->summary,
         .complexity = command->complexity,
-        .since = SINCE,
+        .since = command->since,
         .tips = command->tips,
         .arity = command->arity,
         .key_specs = key_specs,
@@ -217,9 +288,10 @@ static int document(RedisModuleCommand *handle, const struct command *command) {
 }
 
 static int register_one(RedisModuleCtx *ctx, const struct command *command) {
-    int last_key = USES[command->use].has_sources ? -1 : 1;
-    if (RedisModule_CreateCommand(ctx, command->name, command->handler, USES[command->use].flags, 1,
-                                  last_key, 1) != REDISMODULE_OK) {
+    int first_key = command->use == NO_KEY ? 0 : 1;
+    int last_key = USES[command->use].has_sources ? -1 : first_key;
+    if (RedisModule_CreateCommand(ctx, command->name, command->handler, USES[command->use].flags,
+                                  first_key, last_key, first_key) != REDISMODULE_OK) {
         RedisModule_Log(ctx, "warning",
                         "%s exists already: another module or this server itself has BF.*",
                         command->name);

@@ -22,6 +22,7 @@ int cmd_merge(RedisModuleCtx *ctx, RedisModuleString **argv, int argc);
 int cmd_interstore(RedisModuleCtx *ctx, RedisModuleString **argv, int argc);
 int cmd_clear(RedisModuleCtx *ctx, RedisModuleString **argv, int argc);
 int cmd_stats(RedisModuleCtx *ctx, RedisModuleString **argv, int argc);
+int cmd_help(RedisModuleCtx *ctx, RedisModuleString **argv, int argc);
 
 /* Registers all of them, with their documentation. On failure REDISMODULE_ERR, and one log line
  * says what is wrong. */

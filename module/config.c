@@ -9,6 +9,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -96,27 +97,34 @@ uint32_t config_max_layers(RedisModuleCtx *ctx) {
 
 /* ---- Setting a value ---------------------------------------------------------------------- */
 
-static bool set_real(struct real *setting, const char *text, size_t len) {
+enum outcome { SET, NO_NUMBER, OUT_OF_RANGE };
+
+static enum outcome set_real(struct real *setting, const char *text, size_t len) {
     char *end;
     errno = 0;
     double value = strtod(text, &end);
     if (end == text || end != text + len || errno == ERANGE || isspace((unsigned char)*text)) {
-        return false;
+        return NO_NUMBER;
     }
-    if (len >= sizeof(setting->text) || !setting->is_legal(value)) return false;
+    if (len >= sizeof(setting->text)) return NO_NUMBER;
+    if (!setting->is_legal(value)) return OUT_OF_RANGE;
     setting->value = value;
     memcpy(setting->text, text, len + 1);
-    return true;
+    return SET;
 }
 
-static bool set_whole(struct whole *setting, const char *text, size_t len) {
+static enum outcome set_number(struct whole *setting, long long value) {
+    if (value < setting->min || value > setting->max) return OUT_OF_RANGE;
+    setting->value = value;
+    return SET;
+}
+
+static enum outcome set_whole(struct whole *setting, const char *text, size_t len) {
     char *end;
     errno = 0;
     long long value = strtoll(text, &end, 10);
-    if (end == text || end != text + len || errno == ERANGE) return false;
-    if (value < setting->min || value > setting->max) return false;
-    setting->value = value;
-    return true;
+    if (end == text || end != text + len || errno == ERANGE) return NO_NUMBER;
+    return set_number(setting, value);
 }
 
 /* ---- CONFIG GET and SET ------------------------------------------------------------------- */
@@ -144,15 +152,25 @@ static bool is_plain_default(const char *name, bool is_default) {
     return is_starting && is_default && strncmp(name, PLAIN_PREFIX, strlen(PLAIN_PREFIX)) == 0;
 }
 
+/* What CONFIG SET answers, in RedisBloom's words: the setting by the name that was used. */
+static RedisModuleString *refusal(const char *used, const char *name, const char *range) {
+    bool is_plain = strncmp(used, PLAIN_PREFIX, strlen(PLAIN_PREFIX)) == 0;
+    const char *prefix = is_plain ? PLAIN_PREFIX : "bf.";
+    if (!range)
+        return RedisModule_CreateStringPrintf(NULL, "Invalid value for `%s%s`", prefix, name);
+    return RedisModule_CreateStringPrintf(NULL, "Value for `%s%s` must be in the range %s", prefix,
+                                          name, range);
+}
+
 static int on_set_real(const char *name, RedisModuleString *value, void *privdata,
                        RedisModuleString **err) {
     struct real *setting = privdata;
     size_t len;
     const char *text = RedisModule_StringPtrLen(value, &len);
     if (is_plain_default(name, strcmp(text, setting->initial) == 0)) return REDISMODULE_OK;
-    if (set_real(setting, text, len)) return REDISMODULE_OK;
-    *err = RedisModule_CreateStringPrintf(NULL, "bf.%s must be a number in the range %s",
-                                          setting->name, setting->range);
+    enum outcome outcome = set_real(setting, text, len);
+    if (outcome == SET) return REDISMODULE_OK;
+    *err = refusal(name, setting->name, outcome == NO_NUMBER ? NULL : setting->range);
     return REDISMODULE_ERR;
 }
 
@@ -164,11 +182,13 @@ static long long on_get_whole(const char *name, void *privdata) {
 
 static int on_set_whole(const char *name, long long value, void *privdata,
                         RedisModuleString **err) {
-    (void)err; // the server has checked the range
     struct whole *setting = privdata;
     if (is_plain_default(name, value == setting->initial)) return REDISMODULE_OK;
-    setting->value = value;
-    return REDISMODULE_OK;
+    if (set_number(setting, value) == SET) return REDISMODULE_OK;
+    char range[64];
+    snprintf(range, sizeof(range), "[%lld, %lld]", setting->min, setting->max);
+    *err = refusal(name, setting->name, range);
+    return REDISMODULE_ERR;
 }
 
 /* Redis 8 lets a module leave out its prefix, and RedisBloom's users know the plain names there.
@@ -191,9 +211,10 @@ static int register_real(RedisModuleCtx *ctx, const char *name, unsigned flags,
 static int register_whole(RedisModuleCtx *ctx, const char *name, unsigned flags,
                           struct whole *setting) {
     setting->initial = setting->value;
-    return RedisModule_RegisterNumericConfig(ctx, name, setting->value, flags, setting->min,
-                                             setting->max, on_get_whole, on_set_whole, NULL,
-                                             setting);
+    // The range is ours to check, in RedisBloom's words; a number of bytes cannot be negative.
+    long long least = flags & REDISMODULE_CONFIG_MEMORY ? 0 : LLONG_MIN;
+    return RedisModule_RegisterNumericConfig(ctx, name, setting->value, flags, least, LLONG_MAX,
+                                             on_get_whole, on_set_whole, NULL, setting);
 }
 
 /* All settings under `prefix`. */
@@ -216,9 +237,43 @@ static int register_all(RedisModuleCtx *ctx, const char *prefix, unsigned flags)
     return REDISMODULE_OK;
 }
 
+/* RedisBloom's settings of cuckoo filters, which are not here: a configuration that has them must
+ * not keep the server from starting. What is set is shown, and otherwise ignored. */
+static const char *const CUCKOO_NAMES[] = {"cf-bucket-size", "cf-initial-size", "cf-max-iterations",
+                                           "cf-expansion-factor", "cf-max-expansions"};
+#define NCUCKOO (sizeof(CUCKOO_NAMES) / sizeof(CUCKOO_NAMES[0]))
+static long long cuckoo_values[NCUCKOO];
+static bool has_cuckoo; // one was named: worth a line in the log
+
+static long long on_get_cuckoo(const char *name, void *privdata) {
+    (void)name;
+    return *(long long *)privdata;
+}
+
+static int on_set_cuckoo(const char *name, long long value, void *privdata,
+                         RedisModuleString **err) {
+    (void)name, (void)err;
+    *(long long *)privdata = value;
+    has_cuckoo |= value != 0;
+    return REDISMODULE_OK;
+}
+
+static int register_cuckoo(RedisModuleCtx *ctx) {
+    for (size_t i = 0; i < NCUCKOO; i++) {
+        if (RedisModule_RegisterNumericConfig(ctx, CUCKOO_NAMES[i], 0, CONFIG_UNPREFIXED, LLONG_MIN,
+                                              LLONG_MAX, on_get_cuckoo, on_set_cuckoo, NULL,
+                                              &cuckoo_values[i]) != REDISMODULE_OK) {
+            return REDISMODULE_ERR;
+        }
+    }
+    return REDISMODULE_OK;
+}
+
 static int register_settings(RedisModuleCtx *ctx) {
     if (register_all(ctx, "", REDISMODULE_CONFIG_DEFAULT) != REDISMODULE_OK) return REDISMODULE_ERR;
-    if (has_plain_names() && register_all(ctx, PLAIN_PREFIX, CONFIG_UNPREFIXED) != REDISMODULE_OK) {
+    if (has_plain_names() &&
+        (register_all(ctx, PLAIN_PREFIX, CONFIG_UNPREFIXED) != REDISMODULE_OK ||
+         register_cuckoo(ctx) != REDISMODULE_OK)) {
         return REDISMODULE_ERR;
     }
     is_starting = true;
@@ -252,19 +307,22 @@ static void on_config_change(RedisModuleCtx *ctx, RedisModuleEvent event, uint64
 /* One pair: the setting's own name or RedisBloom's. */
 static bool set_by_name(const char *name, const char *value, size_t len, bool *known) {
     *known = true;
+    if (!strncasecmp(name, "cf_", 3) || !strncasecmp(name, "cf-", 3)) return has_cuckoo = true;
     if (!strcasecmp(name, "error-rate") || !strcasecmp(name, "ERROR_RATE") ||
         !strcasecmp(name, "bf-error-rate")) {
-        return set_real(&config.error_rate, value, len);
+        return set_real(&config.error_rate, value, len) == SET;
     }
     if (!strcasecmp(name, "initial-size") || !strcasecmp(name, "INITIAL_SIZE") ||
         !strcasecmp(name, "bf-initial-size")) {
-        return set_whole(&config.initial_size, value, len);
+        return set_whole(&config.initial_size, value, len) == SET;
     }
-    if (!strcasecmp(name, "bits-per-key")) return set_real(&config.bits_per_key, value, len);
+    if (!strcasecmp(name, "bits-per-key")) {
+        return set_real(&config.bits_per_key, value, len) == SET;
+    }
     if (!strcasecmp(name, "expansion-factor")) {
-        return set_whole(&config.expansion_factor, value, len);
+        return set_whole(&config.expansion_factor, value, len) == SET;
     }
-    if (!strcasecmp(name, "max-bytes")) return set_whole(&config.max_bytes, value, len);
+    if (!strcasecmp(name, "max-bytes")) return set_whole(&config.max_bytes, value, len) == SET;
     *known = false;
     return false;
 }
@@ -297,6 +355,10 @@ int config_load(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
         free_shown(&config.error_rate); // the module goes, and nobody could any more
         free_shown(&config.bits_per_key);
         return REDISMODULE_ERR;
+    }
+    if (has_cuckoo) {
+        RedisModule_Log(ctx, "notice",
+                        "bloomport has no cuckoo filters: CF_* and cf-* mean nothing");
     }
     read_maxmemory(ctx);
     return RedisModule_SubscribeToServerEvent(ctx, RedisModuleEvent_Config, on_config_change);

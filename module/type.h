@@ -1,6 +1,6 @@
 /* The data types: how the server saves, loads, copies, sizes and frees a filter. There are two,
- * which differ in their RDB encoding only: `bloomport`, and RedisBloom's own `MBbloom--` for foreign
- * filters. */
+ * which differ in their RDB encoding only: `bloomport`, and RedisBloom's own `MBbloom--` for
+ * foreign filters. */
 
 #ifndef BLOOMPORT_TYPE_H
 #define BLOOMPORT_TYPE_H

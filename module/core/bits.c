@@ -56,6 +56,7 @@ BODY uint64_t unite_body(uint8_t *into, const uint8_t *from, size_t len) {
 BODY uint64_t intersect_body(uint8_t *into, const uint8_t *from, size_t len) {
     uint64_t lost = 0;
     size_t i = 0;
+    while (i + 8 <= len && !(load(into + i) & ~load(from + i))) i += 8;
     for (; i + 8 <= len; i += 8) {
         uint64_t old = load(into + i), common = old & load(from + i);
         lost += (uint64_t)__builtin_popcountll(old ^ common);
@@ -64,7 +65,7 @@ BODY uint64_t intersect_body(uint8_t *into, const uint8_t *from, size_t len) {
     for (; i < len; i++) {
         unsigned common = into[i] & (unsigned)from[i];
         lost += (uint64_t)__builtin_popcount(into[i] ^ common);
-        into[i] = (uint8_t)common;
+        if (into[i] != common) into[i] = (uint8_t)common;
     }
     return lost;
 }

@@ -14,7 +14,8 @@ uint64_t bits_count(const uint8_t *bytes, size_t len);
  * unmapped. */
 uint64_t bits_unite(uint8_t *into, const uint8_t *from, size_t len);
 
-/* Clears in `into` every bit that is not set in `from`; returns how many were set before. */
+/* Clears in `into` every bit that is not set in `from`; returns how many were set before. Nothing
+ * is written up to the first of them, as by bits_unite. */
 uint64_t bits_intersect(uint8_t *into, const uint8_t *from, size_t len);
 
 #endif

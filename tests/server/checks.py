@@ -9,10 +9,28 @@ from collections import namedtuple
 
 from resp import OK, Reply, error
 
+
+class Refusal(str):
+    """An error text, which may go on to name the limit that is in the way and the bytes that are needed."""
+
+    LIMIT = re.compile(r": it needs (\d+) bytes, and (bf\.max-bytes|maxmemory) is (\d+)")
+    __hash__ = str.__hash__
+
+    def __eq__(self, other):
+        if not isinstance(other, str) or not str.startswith(other, self):
+            return False
+        rest = other[len(self):]
+        limit = self.LIMIT.fullmatch(rest)
+        return not rest or (limit is not None and int(limit[1]) > int(limit[3]))
+
+    def __ne__(self, other):
+        return not self == other
+
+
 WRONGTYPE = "WRONGTYPE Operation against a key holding the wrong kind of value"
 FULL = "ERR non scaling filter is full"
-NO_MEMORY = "ERR Insufficient memory to create filter"
-GROWTH_FAILED = "ERR problem inserting into filter"
+NO_MEMORY = Refusal("ERR Insufficient memory to create filter")
+GROWTH_FAILED = Refusal("ERR problem inserting into filter")
 BAD_DATA = "ERR received bad data"
 LOADING = "ERR filter is being loaded"
 

@@ -90,7 +90,7 @@ def test_commands_are_documented(call3, name):
 
 
 SYNTAX_WORDS = {
-    "BF.RESERVE": {"BITSPERKEY", "EXPANSION", "NONSCALING", "LAYOUT", "HASH"},
+    "BF.RESERVE": {"EXPANSION", "NONSCALING", "LAYOUT", "HASH"},
     "BF.INSERT": {
         "CAPACITY", "ERROR", "BITSPERKEY", "EXPANSION", "NONSCALING", "LAYOUT", "HASH", "NOCREATE", "ITEMS",
     },
@@ -102,7 +102,7 @@ SYNTAX_WORDS = {
     "BF.CARD": set(),
     "BF.DEBUG": set(),
     "BF.SCANDUMP": set(),
-    "BF.LOADCHUNK": set(),
+    "BF.LOADCHUNK": {"REPLACE"},
     "BF.EXPORT": {"FORMAT"},
     "BF.MERGE": set(),
     "BF.INTERSTORE": set(),

@@ -85,7 +85,3 @@ def test_awkward_items_are_all_told_apart(call):
     call("BF.RESERVE", "k", "1e-9", "10")
     assert call("BF.MADD", "k", *AWKWARD).plain == [1] * len(AWKWARD)
     assert call("BF.MADD", "k", *AWKWARD).plain == [0] * len(AWKWARD)
-
-
-def test_there_is_no_help_command(call):
-    assert call("BF.HELP").value.startswith("ERR unknown command 'BF.HELP'")

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from checks import BAD_DATA, CHUNK_LIMIT, FULL, WRONGTYPE, add_all, ask_all, assert_refused, changes, dump, info, load
-from checks import layers_of
+from checks import GROWTH_FAILED, NO_MEMORY, layers_of
 from formats_model import REDISBLOOM_FIXED, REDISBLOOM_LAYER, RedisBloom, RedisBloomLayer
 from redis_server import ServerDied
 from redisbloom import DUMP_FILE, FIXTURES, PROBES, Spoiler, chunks, payload, rdb_value
@@ -293,7 +293,7 @@ def test_a_rate_that_halves_to_nothing_ends_the_growth_with_an_error(call):
     model.layers = [RedisBloomLayer(1, 5e-324)]
     load(call, "k", chunks(model.data))
     assert call("BF.ADD", "k", "a") == ONE
-    assert_refused(call, "ERR problem inserting into filter", "BF.ADD", "k", "b")
+    assert_refused(call, GROWTH_FAILED, "BF.ADD", "k", "b")
 
 
 def test_growth_past_what_memory_can_hold_is_one_error(call):
@@ -303,7 +303,7 @@ def test_growth_past_what_memory_can_hold_is_one_error(call):
     load(call, "k", chunks(model.data))
     call("CONFIG", "SET", "bf.max-bytes", "1000000")
     try:
-        assert_refused(call, "ERR problem inserting into filter", "BF.ADD", "k", "b")
+        assert_refused(call, GROWTH_FAILED, "BF.ADD", "k", "b")
     finally:
         call("CONFIG", "SET", "bf.max-bytes", "0")
 
@@ -533,7 +533,7 @@ def test_max_bytes_holds_for_redisblooms_chunks_too(call):
     header = FIXTURES["grown"].chunks[0][1]
     call("CONFIG", "SET", "bf.max-bytes", "10000")
     try:
-        assert_refused(call, "ERR Insufficient memory to create filter", "BF.LOADCHUNK", "k", 1, header)
+        assert_refused(call, NO_MEMORY, "BF.LOADCHUNK", "k", 1, header)
     finally:
         call("CONFIG", "SET", "bf.max-bytes", "0")
 

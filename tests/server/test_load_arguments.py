@@ -131,7 +131,7 @@ def test_server_with_a_bad_load_argument_does_not_start():
 def test_server_with_a_bad_setting_in_its_configuration_does_not_start():
     server = Server(config={"bf.error-rate": "7"})
     try:
-        with pytest.raises(ServerDied, match="bf.error-rate must be a number in the range"):
+        with pytest.raises(ServerDied, match=r"Value for `bf.error-rate` must be in the range \(0, 1\)"):
             server.start()
         (line,) = module_lines(server.log)
         assert line.endswith("a setting in the configuration is not legal")
