@@ -129,7 +129,7 @@ void key_delete(struct key *key) {
  * that is the last thing that happens. */
 static void install(struct key *key) {
     RedisModuleType *type = type_of(key->put);
-    void *value = packed_rest(key->put);
+    void *value = packed_pack(key->put);
     if (key->value && key->drops_ttl) {
         key->filter = packed_open(key->value, &key->view);
         key_delete(key);
@@ -149,9 +149,9 @@ static void rest(struct key *key) {
         packed_close(key->value, key->filter);
     } else if (packed_is_small(key->filter)) {
         RedisModuleType *type = type_of(key->filter);
-        void *value = packed_rest(key->filter);
+        void *value = packed_pack(key->filter);
         if (value != key->value) {
-            void *old; // freed by packed_rest
+            void *old; // freed by packed_pack
             RedisModule_ModuleTypeReplaceValue(key->handle, type, value, &old);
             set_value(key, value);
         }

@@ -13,7 +13,7 @@ static struct { atomic_uint_fast64_t filters, layers, items, bytes; } freed;
 
 static struct usage usage_of(const void *value) {
     struct packed_view view;
-    return metrics_usage(value, packed_look(value, &view));
+    return metrics_usage(value, packed_view(value, &view));
 }
 
 void metrics_hold(const void *value) {

@@ -42,14 +42,14 @@ static inline struct usage metrics_usage(const void *value, const struct filter 
                           .bytes = packed_size_bytes(value)};
 }
 
-/* The server holds `now` where it held *known; *known becomes that. Main thread only. */
-static inline void metrics_settle(struct usage *known, struct usage now) {
+/* The server holds `now` where it held *counted; *counted becomes that. Main thread only. */
+static inline void metrics_settle(struct usage *counted, struct usage now) {
     // Differences may be negative: modulo 2^64 the sums are right all the same.
-    metrics_held.filters += now.filters - known->filters;
-    metrics_held.layers += now.layers - known->layers;
-    metrics_held.items += now.items - known->items;
-    metrics_held.bytes += now.bytes - known->bytes;
-    *known = now;
+    metrics_held.filters += now.filters - counted->filters;
+    metrics_held.layers += now.layers - counted->layers;
+    metrics_held.items += now.items - counted->items;
+    metrics_held.bytes += now.bytes - counted->bytes;
+    *counted = now;
 }
 
 /* The server has got this value from us otherwise than by a command: loaded, or copied. */

@@ -80,7 +80,7 @@ static const char *load_piece(struct key *key, long long iterator, const char *d
     if (iterator < 1 || len > (uint64_t)iterator - 1) return ERR_BAD_DATA;
     switch (codec_put_piece(key->filter, (uint64_t)iterator - 1, data, len)) {
     case CODEC_PIECE_STORED: *changed = true; return NULL;
-    case CODEC_PIECE_KNOWN: *changed = false; return NULL;
+    case CODEC_PIECE_PRESENT: *changed = false; return NULL;
     case CODEC_PIECE_OUTSIDE: return ERR_CHUNK_OUTSIDE;
     case CODEC_PIECE_CROSSING: return ERR_CHUNK_CROSSING;
     case CODEC_PIECE_GAP: return ERR_CHUNK_GAP;

@@ -85,7 +85,7 @@ static void save_layer(RedisModuleIO *io, const struct layer *layer) {
 
 static void on_rdb_save(RedisModuleIO *io, void *value) {
     struct packed_view view;
-    const struct filter *filter = packed_look(value, &view);
+    const struct filter *filter = packed_view(value, &view);
     size_t len;
     char *header = encode_header(filter, &len);
     RedisModule_SaveStringBuffer(io, header, len);
@@ -159,7 +159,7 @@ static void *on_rdb_load(RedisModuleIO *io, int encver) {
         fault = "the bits are not those the header speaks of";
     }
     if (!fault) {
-        void *value = packed_rest(filter);
+        void *value = packed_pack(filter);
         metrics_hold(value);
         replay_note_own();
         return value;
@@ -175,12 +175,12 @@ static void *on_rdb_load(RedisModuleIO *io, int encver) {
  * gets the pieces that have arrived, and so goes on loading. */
 static void on_aof_rewrite(RedisModuleIO *io, RedisModuleString *key, void *value) {
     struct packed_view view;
-    const struct filter *filter = packed_look(value, &view);
-    struct filter whole = *filter;
-    whole.is_loading = false;
-    whole.loaded = filter_array_bytes(filter);
+    const struct filter *filter = packed_view(value, &view);
+    struct filter complete = *filter;
+    complete.is_loading = false;
+    complete.loaded = filter_array_bytes(filter);
     size_t len;
-    char *header = encode_header(&whole, &len);
+    char *header = encode_header(&complete, &len);
     RedisModule_EmitAOF(io, "BF.LOADCHUNK", "slb", key, 1LL, header, len);
     RedisModule_Free(header);
     for (uint64_t at = 0; at < filter->loaded;) {
@@ -206,7 +206,7 @@ static void on_free(void *value) {
 static size_t on_free_effort(RedisModuleString *key, const void *value) {
     (void)key;
     struct packed_view view;
-    const struct filter *filter = packed_look(value, &view);
+    const struct filter *filter = packed_view(value, &view);
     return filter->nlayers + (size_t)(filter_array_bytes(filter) / 4096);
 }
 
@@ -223,9 +223,9 @@ static size_t on_mem_usage(const void *value) {
 
 static void *on_copy(RedisModuleString *from, RedisModuleString *to, const void *value) {
     (void)from, (void)to;
-    struct filter *whole = packed_unpack(value);
-    if (!whole) return NULL;
-    void *copy = packed_rest(whole);
+    struct filter *unpacked = packed_unpack(value);
+    if (!unpacked) return NULL;
+    void *copy = packed_pack(unpacked);
     metrics_hold(copy);
     return copy;
 }
@@ -251,7 +251,7 @@ static int on_defrag(RedisModuleDefragCtx *ctx, RedisModuleString *key, void **v
 
 static void on_digest(RedisModuleDigest *digest, void *value) {
     struct packed_view view;
-    const struct filter *filter = packed_look(value, &view);
+    const struct filter *filter = packed_view(value, &view);
     size_t len;
     char *header = encode_header(filter, &len);
     RedisModule_DigestAddStringBuffer(digest, header, len);

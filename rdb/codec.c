@@ -15,7 +15,7 @@
 #define CHECKSUM_BYTES 8 // behind them
 #define FLAG_LOADING 1U
 #define FLAG_ESTIMATED 2U
-#define KNOWN_FLAGS (FLAG_LOADING | FLAG_ESTIMATED)
+#define ALL_FLAGS (FLAG_LOADING | FLAG_ESTIMATED)
 
 static size_t header_size(uint64_t nlayers) {
     return (size_t)(FIXED_BYTES + LAYER_BYTES * nlayers + CHECKSUM_BYTES);
@@ -97,7 +97,7 @@ static bool take_fixed(struct reader *r, struct filter *f, uint32_t *nlayers) {
     f->loaded = take_u64(r);
     f->is_loading = (flags & FLAG_LOADING) != 0;
     f->is_estimated = (flags & FLAG_ESTIMATED) != 0;
-    return !r->bad && version == VERSION && (flags & ~(uint64_t)KNOWN_FLAGS) == 0 &&
+    return !r->bad && version == VERSION && (flags & ~(uint64_t)ALL_FLAGS) == 0 &&
            f->layout < LAYOUT_COUNT && hash_is_scheme(f->scheme);
 }
 
@@ -207,7 +207,7 @@ bool codec_bits_are_sound(const struct filter *filter) {
 static enum codec_piece overwrite(struct layer *layer, uint64_t within, const uint8_t *piece,
                                   size_t len) {
     uint8_t *bits = layer->bits + within;
-    if (memcmp(bits, piece, len) == 0) return CODEC_PIECE_KNOWN;
+    if (memcmp(bits, piece, len) == 0) return CODEC_PIECE_PRESENT;
     layer->ones = layer->ones - layer_ones_in(bits, len) + layer_ones_in(piece, len);
     memcpy(bits, piece, len);
     return CODEC_PIECE_STORED;
@@ -227,12 +227,12 @@ enum codec_piece codec_put_piece(struct filter *filter, uint64_t end, const void
     // What has come before must be the same again; only the rest is news.
     uint8_t *bits = layer->bits + within;
     const uint8_t *piece = bytes;
-    size_t known = (size_t)(end <= filter->loaded ? len : filter->loaded - start);
-    if (memcmp(bits, piece, known) != 0) return CODEC_PIECE_BAD;
-    if (known == len) return CODEC_PIECE_KNOWN;
-    memcpy(bits + known, piece + known, len - known);
+    size_t present = (size_t)(end <= filter->loaded ? len : filter->loaded - start);
+    if (memcmp(bits, piece, present) != 0) return CODEC_PIECE_BAD;
+    if (present == len) return CODEC_PIECE_PRESENT;
+    memcpy(bits + present, piece + present, len - present);
     if (end == total && !counts_are_sound(filter)) {
-        memset(bits + known, 0, len - known); // as they were
+        memset(bits + present, 0, len - present); // as they were
         return CODEC_PIECE_BAD;
     }
     filter->loaded = end;

@@ -41,7 +41,7 @@ size_t codec_piece_at(const struct filter *filter, uint64_t offset, size_t most,
 
 enum codec_piece {
     CODEC_PIECE_STORED,   // the filter took it, and is whole if it was the last
-    CODEC_PIECE_KNOWN,    // it was there already: nothing changed
+    CODEC_PIECE_PRESENT,  // it was there already: nothing changed
     CODEC_PIECE_OUTSIDE,  // it lies beyond the last layer
     CODEC_PIECE_CROSSING, // it begins in one layer and ends in another
     CODEC_PIECE_GAP,      // bytes before it have not arrived yet

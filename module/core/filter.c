@@ -160,12 +160,12 @@ bool filter_probed_contains(const struct filter *filter, const struct probe *pro
 enum status filter_probed_add(struct filter *filter, const struct probe *probe, size_t i,
                               bool *added) {
     struct layer *newest = filter_newest(filter);
-    bool is_known = any_contains(filter->layers, filter->nlayers - 1, probe->hashes[i]);
-    if (!is_known && newest->items >= newest->capacity) {
-        is_known = layer_probed_contains(newest, probe, i);
-        if (!is_known) return filter->expansion == 0 ? STATUS_FULL : STATUS_GROW;
+    bool is_present = any_contains(filter->layers, filter->nlayers - 1, probe->hashes[i]);
+    if (!is_present && newest->items >= newest->capacity) {
+        is_present = layer_probed_contains(newest, probe, i);
+        if (!is_present) return filter->expansion == 0 ? STATUS_FULL : STATUS_GROW;
     }
-    *added = !is_known && layer_probed_add(newest, probe, i);
+    *added = !is_present && layer_probed_add(newest, probe, i);
     return STATUS_OK;
 }
 

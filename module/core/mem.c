@@ -117,10 +117,10 @@ void mem_zero(void *block, size_t size) {
     if (size >= LAZY_ZERO_BYTES) {
         size_t page = page_size();
         size_t head = (page - (uintptr_t)bytes % page) % page;
-        size_t whole = (size - head) / page * page;
-        if (zero_pages(bytes + head, bytes + head + whole)) {
+        size_t pages = (size - head) / page * page;
+        if (zero_pages(bytes + head, bytes + head + pages)) {
             memset(bytes, 0, head);
-            memset(bytes + head + whole, 0, size - head - whole);
+            memset(bytes + head + pages, 0, size - head - pages);
             return;
         }
     }

@@ -33,7 +33,7 @@ static bool fits(const struct filter *f) {
            l->error_rate == filter_first_rate(f->error_rate, f->expansion);
 }
 
-void *packed_rest(struct filter *filter) {
+void *packed_pack(struct filter *filter) {
     if (!fits(filter)) return filter;
     const struct layer *layer = &filter->layers[0];
     struct packed *packed = mem_alloc(packed_size(layer->nbits));
@@ -73,7 +73,7 @@ struct filter *packed_open(void *value, struct packed_view *view) {
     return &view->filter;
 }
 
-const struct filter *packed_look(const void *value, struct packed_view *view) {
+const struct filter *packed_view(const void *value, struct packed_view *view) {
     return packed_open((void *)(uintptr_t)value, view);
 }
 
@@ -86,8 +86,8 @@ void packed_close(void *value, const struct filter *filter) {
 
 struct filter *packed_unpack(const void *value) {
     struct packed_view view;
-    struct filter *whole = NULL;
-    return filter_copy(packed_look(value, &view), &whole) == STATUS_OK ? whole : NULL;
+    struct filter *unpacked = NULL;
+    return filter_copy(packed_view(value, &view), &unpacked) == STATUS_OK ? unpacked : NULL;
 }
 
 void packed_free(void *value) {

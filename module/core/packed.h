@@ -30,7 +30,7 @@ static inline bool packed_is_small(const struct filter *filter) {
 }
 
 /* The value that a filter becomes: itself, or packed, and the filter freed. Never fails. */
-void *packed_rest(struct filter *filter);
+void *packed_pack(struct filter *filter);
 
 static inline bool packed_is_packed(const void *value) {
     return *(const uint8_t *)value == PACKED_FORM;
@@ -40,7 +40,7 @@ static inline bool packed_is_packed(const void *value) {
 struct filter *packed_open(void *value, struct packed_view *view);
 
 /* The same, only to be looked at. */
-const struct filter *packed_look(const void *value, struct packed_view *view);
+const struct filter *packed_view(const void *value, struct packed_view *view);
 
 /* Takes back what adding has changed. */
 void packed_close(void *value, const struct filter *filter);

@@ -158,10 +158,10 @@ static double fill_when_full(const struct shape *s) {
 static double aligned_weight(const struct shape *s, double f) {
     double k = s->k;
     bool wraps = s->odd_part > 1;
-    double whole = wraps ? (3 + 14 / k) / (k * k) : 2;
-    double sum = whole;
+    double full = wraps ? (3 + 14 / k) / (k * k) : 2;
+    double sum = full;
     for (uint32_t j = 1; j + 3 <= s->k; j++) {
-        sum += s->powers[j] * (wraps ? whole * (j + 1.0) * (j + 2.0) / 2 : 4);
+        sum += s->powers[j] * (wraps ? full * (j + 1.0) * (j + 2.0) / 2 : 4);
     }
     return sum + (wraps ? 2.2 : 5.0) * (k - 3) * real_pow(f, k / 2);
 }
@@ -268,8 +268,8 @@ double rate_when_full(double items, uint64_t nbits, uint32_t nhashes, bool wraps
  * w_j the probability above (the integral of a binomial over its rate is its tail). */
 
 struct block_load {
-    double rate;  // of false yes
-    double known; // offers per block that did not count
+    double rate;      // of false yes
+    double uncounted; // offers per block that did not count
 };
 
 static double block_hit(double misses) {
@@ -283,7 +283,7 @@ static struct block_load block_load(double offers, double nblocks) {
     if (nblocks < 2) { // every item is in the one block
         double misses = 1;
         for (double j = 0; j < offers && misses > 1e-20; j++, misses *= 31.0 / 32) {
-            load.known += block_hit(misses);
+            load.uncounted += block_hit(misses);
         }
         load.rate = block_hit(misses);
         return load;
@@ -295,7 +295,7 @@ static struct block_load block_load(double offers, double nblocks) {
     for (double j = 0; j <= offers && (j <= mean || chance > 1e-20); j++) {
         load.rate += chance * block_hit(misses);
         above -= chance;
-        load.known += above > 0 ? above * block_hit(misses) : 0;
+        load.uncounted += above > 0 ? above * block_hit(misses) : 0;
         chance *= (offers - j) / (j + 1) * odds;
         misses *= 31.0 / 32;
     }
@@ -307,14 +307,14 @@ double rate_blocked_when_full(double items, uint64_t nblocks) {
     if (items >= blocks * 256) return 1; // every counted item sets a bit: there are no more
     double low = items, high = items;
     for (int i = 0; i < 64; i++) {
-        if (high - block_load(high, blocks).known * blocks >= items) break;
+        if (high - block_load(high, blocks).uncounted * blocks >= items) break;
         low = high;
         high *= 2;
         if (high > items * 16) return 1; // saturated: hardly anything counts any more
     }
     for (int i = 0; i < 40 && high > low; i++) {
         double middle = 0.5 * (low + high);
-        if (middle - block_load(middle, blocks).known * blocks >= items) {
+        if (middle - block_load(middle, blocks).uncounted * blocks >= items) {
             high = middle;
         } else {
             low = middle;

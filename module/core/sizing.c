@@ -9,15 +9,15 @@
 #include <math.h>
 
 static uint32_t clamp_hashes(double k) {
-    double whole = floor(k + 0.5);
-    if (whole < 1) return 1;
-    return whole > SIZING_MAX_HASHES ? SIZING_MAX_HASHES : (uint32_t)whole;
+    double rounded = floor(k + 0.5);
+    if (rounded < 1) return 1;
+    return rounded > SIZING_MAX_HASHES ? SIZING_MAX_HASHES : (uint32_t)rounded;
 }
 
 static bool round_up_bits(double bits, uint64_t *nbits) {
-    double whole = ceil(bits);
-    if (!(whole >= 1 && whole <= (double)SIZING_MAX_BITS)) return false;
-    *nbits = (uint64_t)whole;
+    double rounded = ceil(bits);
+    if (!(rounded >= 1 && rounded <= (double)SIZING_MAX_BITS)) return false;
+    *nbits = (uint64_t)rounded;
     return true;
 }
 
@@ -150,9 +150,9 @@ bool sizing_by_error(uint64_t capacity, double error_rate, struct geometry geome
     uint32_t nhashes = blocked ? BLOCKED_HASHES : clamp_hashes(-real_ln(error_rate) / REAL_LN2);
     struct target t = {capacity, error_rate, geometry, nhashes};
     unsigned slot = (unsigned)((capacity ^ capacity >> 7 ^ t.nhashes) % 16);
-    const struct target *known = &memo[slot].target;
-    if (known->capacity != capacity || known->error_rate != error_rate ||
-        known->geometry.layout != geometry.layout || known->geometry.scheme != geometry.scheme) {
+    const struct target *cached = &memo[slot].target;
+    if (cached->capacity != capacity || cached->error_rate != error_rate ||
+        cached->geometry.layout != geometry.layout || cached->geometry.scheme != geometry.scheme) {
         struct sizing size;
         if (!compute_by_error(&t, &size)) return false;
         memo[slot].target = t;
