@@ -23,8 +23,8 @@ int cmd_interstore(RedisModuleCtx *ctx, RedisModuleString **argv, int argc);
 int cmd_clear(RedisModuleCtx *ctx, RedisModuleString **argv, int argc);
 int cmd_stats(RedisModuleCtx *ctx, RedisModuleString **argv, int argc);
 
-/* Registers all of them, with their documentation. On failure REDISMODULE_ERR, and one log line
- * says what is wrong. */
+/* Registers all commands, with their documentation. On failure it logs one line that says what is
+ * wrong, and returns REDISMODULE_ERR. */
 int command_table_register(RedisModuleCtx *ctx);
 
 #endif

@@ -1,5 +1,5 @@
-/* The commands that export and import filters: BF.SCANDUMP, BF.LOADCHUNK, BF.EXPORT, BF.IMPORT. See
- * commands.c for the steps they go. */
+/* The commands that export and import filters: BF.SCANDUMP, BF.LOADCHUNK, BF.EXPORT, BF.IMPORT.
+ * commands.c lists the steps that each command takes. */
 
 #include "module/args.h"
 #include "module/commands.h"
@@ -26,7 +26,8 @@ static void reply_header(RedisModuleCtx *ctx, const struct filter *filter) {
     RedisModule_Free(header);
 }
 
-/* BF.SCANDUMP key iterator. The iterator is 0 for the header, then 1 + the bytes had so far. */
+/* BF.SCANDUMP key iterator
+ * The iterator is 0 for the header, then 1 + the number of bytes that were replied so far. */
 int cmd_scandump(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
     if (argc != 3) return RedisModule_WrongArity(ctx);
     long long iterator;
@@ -53,15 +54,15 @@ int cmd_scandump(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
     return REDISMODULE_OK;
 }
 
-/* The header: puts a filter that waits for its bits; one of RedisBloom's is there at once, empty.
- * NULL, or the error text. */
+/* Loads a header: puts a filter that is loading until its bits have arrived. A foreign filter is
+ * complete at once, and empty. Returns NULL or the error text. */
 static const char *load_header(struct key *key, const char *data, size_t len) {
     struct filter *filter;
     enum status st =
         codec_decode_header((const uint8_t *)data, len, config_max_bytes(key->ctx), &filter);
     if (st == STATUS_NOMEM) return ERR_NO_MEMORY;
     if (st != STATUS_OK) return ERR_BAD_DATA;
-    if (filter->is_loading) { // a dump is taken of filters that are all there
+    if (filter->is_loading) { // BF.SCANDUMP dumps complete filters only
         filter_free(filter);
         return ERR_BAD_DATA;
     }
@@ -74,7 +75,7 @@ static const char *load_header(struct key *key, const char *data, size_t len) {
     return NULL;
 }
 
-/* A piece of the bits. NULL, or the error text; *changed: whether it brought anything. */
+/* Loads a piece of the bits. Returns NULL or the error text. *changed: whether a bit was new. */
 static const char *load_piece(struct key *key, long long iterator, const char *data, size_t len,
                               bool *changed) {
     if (iterator < 1 || len > (uint64_t)iterator - 1) return ERR_BAD_DATA;
@@ -88,7 +89,7 @@ static const char *load_piece(struct key *key, long long iterator, const char *d
     }
 }
 
-/* The words of BF.LOADCHUNK. NULL, or the error text. */
+/* Parses BF.LOADCHUNK. Returns NULL or the error text. */
 static const char *parse_loadchunk(RedisModuleString **argv, int argc, long long *iterator,
                                    bool *replaces) {
     if (argc < 4 || argc > 5) return ARGS_WRONG_ARITY;
@@ -99,9 +100,9 @@ static const char *parse_loadchunk(RedisModuleString **argv, int argc, long long
     return *iterator == 1 ? NULL : ERR_CHUNK_REPLACE;
 }
 
-/* BF.LOADCHUNK key iterator data [REPLACE]. What BF.SCANDUMP gave, in the same order; if it was
- * RedisBloom's, or the filter is foreign, in any order. REPLACE goes with the header, and
- * drops the filter that is there, with its TTL. */
+/* BF.LOADCHUNK key iterator data [REPLACE]
+ * The chunks are those of BF.SCANDUMP, in the same order; those of a foreign filter may come in any
+ * order. REPLACE goes with the header. It drops the filter that the key holds, and its TTL. */
 int cmd_loadchunk(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
     long long iterator;
     bool replaces, changed = true;
@@ -133,9 +134,10 @@ out:
 
 /* ---- BF.EXPORT, BF.IMPORT ------------------------------------------------------------------- */
 
-#define MAX_BULK_BYTES                                                                             \
-    ((uint64_t)512 * 1024 * 1024) // what a client and a server take in one string
+/* The longest string that clients and servers accept by default. */
+#define MAX_BULK_BYTES ((uint64_t)512 * 1024 * 1024)
 
+/* Replies with the filter's bytes, or returns the error text. */
 static const char *export_filter(RedisModuleCtx *ctx, const struct filter *filter,
                                  enum format format) {
     uint64_t size = formats_size(filter, format);
@@ -186,7 +188,7 @@ int cmd_import(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
                                     config_max_bytes(ctx), &filter, &fault);
     if (st == STATUS_OK) {
         bool replaces = key.filter != NULL;
-        key_put(&key, filter, true); // with its TTL, as RESTORE does
+        key_put(&key, filter, true); // drops the TTL, as RESTORE does
         RedisModule_ReplyWithSimpleString(ctx, "OK");
         metrics.imports++;
         replicate_filter(ctx, argv[1], filter, replaces);

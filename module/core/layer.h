@@ -50,7 +50,7 @@ struct layer {
 /* A core can wait for some two dozen cache lines at once. Eight items with three first lines each
  * (layer.c) make 24. With 32 items per probe an item took twice as long. */
 #define PROBE_ITEMS 8
-#define PROBE_MAX_HASHES 32 // a layer with more, which only an import makes, is probed bit by bit
+#define PROBE_MAX_HASHES 32 // layers with more, imported or foreign, are probed bit by bit
 
 /* Up to PROBE_ITEMS items and their positions in one layer. The caller sets n and the hashes; the
  * other fields may be uninitialised. */
