@@ -1,6 +1,6 @@
 /* The commands that create filters, add items and look items up: BF.RESERVE, BF.ADD, BF.MADD,
  * BF.INSERT, BF.EXISTS, BF.MEXISTS. Each command takes the same steps: parse, open the key, act,
- * reply, replicate, close, announce. It refuses what it refuses before the first change. */
+ * reply, replicate, close, announce. Every refusal comes before the first change. */
 
 #include "module/commands.h"
 

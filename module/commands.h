@@ -1,4 +1,4 @@
-/* One function per BF.* command, in the order of the README. */
+/* One function for each BF.* command. */
 
 #ifndef BLOOMPORT_COMMANDS_H
 #define BLOOMPORT_COMMANDS_H

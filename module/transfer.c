@@ -75,7 +75,8 @@ static const char *load_header(struct key *key, const char *data, size_t len) {
     return NULL;
 }
 
-/* Loads a piece of the bits. Returns NULL or the error text. *changed: whether a bit was new. */
+/* Loads a piece of the bits. Returns NULL or the error text. *changed: whether the filter changed.
+ */
 static const char *load_piece(struct key *key, long long iterator, const char *data, size_t len,
                               bool *changed) {
     if (iterator < 1 || len > (uint64_t)iterator - 1) return ERR_BAD_DATA;
