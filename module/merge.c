@@ -109,9 +109,10 @@ static bool are_alike(RedisModuleCtx *ctx, const char *verb, const struct filter
 /* ---- BF.MERGE ----------------------------------------------------------------------------- */
 
 /* The filter to merge into. NULL if there is no memory.
- *   dest is unpacked:     its own filter
- *   dest is packed:       an unpacked copy, since a packed filter cannot mark its count as
- * estimated dest does not exist:  a copy of the first source */
+ *
+ *   dest is unpacked      its own filter
+ *   dest is packed        an unpacked copy: a packed filter cannot mark its count as an estimate
+ *   dest does not exist   a copy of the first source */
 static struct filter *merge_target(const struct key *dest, const struct sources *sources,
                                    uint64_t max_bytes) {
     if (dest->value && !packed_is_packed(dest->value)) return dest->filter;

@@ -9,7 +9,7 @@
  *   items 16..23                        first      rest       answer
  *
  *     first    prefetch the lines of each item's first bits
- *     rest     read them; prefetch the other lines of the items whose first bits are all set
+ *     rest     read those bits; prefetch the other lines of the items that have them all set
  *     answer   read the other bits; fill in contained[]
  *
  *   adds, CLASSIC                       adds, BLOCKED

@@ -130,8 +130,9 @@ static inline struct hash layer_hash(const struct layer *layer, const void *item
  *   layer_probe_first     prefetches the lines of each item's first bits;
  *   layer_probe_rest      reads those bits, and prefetches the other lines of the items that pass;
  *   layer_probe_contains  reads the other bits: contained[i] is the answer for item i.
- * After layer_probe_rest, passes[i] is false if item i is not contained. In BLOCKED, and with too
- * many hashes for a probe, it is false for every item: no bits have been read yet. */
+ * After layer_probe_rest, an item with passes[i] = false is certainly not contained. There are two
+ * exceptions, BLOCKED and more than PROBE_MAX_HASHES hashes: there no bits have been read yet, and
+ * passes[i] is false for every item. */
 void layer_probe_first(const struct layer *layer, struct probe *probe);
 void layer_probe_rest(const struct layer *layer, struct probe *probe);
 void layer_probe_contains(const struct layer *layer, const struct probe *probe, bool *contained);
