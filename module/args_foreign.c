@@ -1,8 +1,8 @@
-/* The words of other programs. See args_foreign.h.
+/* Parsing of commands that another program wrote. See args_foreign.h.
  *
- * RedisBloom's stream has every command as its client sent it. It ignores what it does not know in
- * BF.RESERVE, goes by the first letters of the options of BF.INSERT, and takes the last of several.
- */
+ * RedisBloom's stream has every command as its client sent it. In BF.RESERVE RedisBloom ignores
+ * unknown arguments. In BF.INSERT it recognises an option by its first letters. Of an option that
+ * is given several times it takes the last. */
 
 #include "module/args_foreign.h"
 
@@ -12,14 +12,14 @@
 #include <string.h>
 #include <strings.h>
 
-#define REDISBLOOM_MAX_ERROR 0.25 // a larger one is taken for this
+#define REDISBLOOM_MAX_ERROR 0.25 // RedisBloom lowers a higher rate to this one
 
 static bool begins_with(const RedisModuleString *arg, const char *letters) {
     return strncasecmp(RedisModule_StringPtrLen(arg, NULL), letters, strlen(letters)) == 0;
 }
 
-/* Options, whoever's: ITEMS begins the items, NOCREATE and NONSCALING have no value, and every
- * other has one. The option at `at`, or argc if there is none. */
+/* The index of the option after the one at `at`, or argc if there is none. In every program's
+ * BF.INSERT, NOCREATE and NONSCALING have no value, and every other option has one. */
 static int next_option(RedisModuleString **argv, int argc, int at) {
     if (at >= argc) return argc;
     int next = at + (begins_with(argv[at], "n") ? 1 : 2);
@@ -35,7 +35,7 @@ int args_foreign_first_item(RedisModuleString **argv, int argc) {
 
 bool args_foreign_is_own(RedisModuleString **argv, int argc) {
     for (int at = 2; at < argc; at++) {
-        if (begins_with(argv[at], "i")) return false; // the items
+        if (begins_with(argv[at], "i")) return false; // the items begin
         if (args_is_word(argv[at], "LAYOUT")) return true;
     }
     return false;
@@ -93,7 +93,7 @@ const char *args_foreign_reserve(RedisModuleString **argv, int argc, struct filt
     return NULL;
 }
 
-/* One option and its value. */
+/* Parses one option with its value. */
 static bool take_option(const RedisModuleString *word, const RedisModuleString *value,
                         struct filter_params *params) {
     if (begins_with(word, "c")) return take_capacity(value, params);

@@ -143,7 +143,8 @@ struct command {
 #define FILTERS_COST "O(n) for n bytes of all filters"
 
 static const struct command COMMANDS[] = {
-    {"bf.reserve", cmd_reserve, WRITES, -4, "0.1.0", "Creates an empty filter; BITSPERKEY bits may stand for the error rate", "O(1)", NULL,
+    {"bf.reserve", cmd_reserve, WRITES, -4, "0.1.0",
+     "Creates an empty filter; BITSPERKEY bits may stand for the error rate", "O(1)", NULL,
      "write fast bloom", RESERVE_ARGS},
     {"bf.add", cmd_add, WRITES, 3, "0.1.0", "Adds an item, and creates the filter if it is missing",
      ITEM_COST, NULL, "write bloom", KEY_ITEM_ARGS},

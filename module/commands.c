@@ -1,6 +1,6 @@
 /* The commands that create filters, add items and look items up: BF.RESERVE, BF.ADD, BF.MADD,
- * BF.INSERT, BF.EXISTS, BF.MEXISTS. Each goes the same steps: parse, open the key, act, reply,
- * replicate, close, announce. Everything that can be refused is refused before the first change. */
+ * BF.INSERT, BF.EXISTS, BF.MEXISTS. Each command takes the same steps: parse, open the key, act,
+ * reply, replicate, close, announce. Every refusal comes before the first change. */
 
 #include "module/commands.h"
 
@@ -14,7 +14,8 @@
 
 #include <string.h>
 
-/* Makes a new filter, which the key gets when it is closed. False: the error has been sent. */
+/* Makes a new filter, which the key gets when it is closed. If it fails, sends the error and
+ * returns false. */
 static bool create(struct key *key, const struct filter_params *params) {
     struct filter *filter;
     enum status st = filter_new(params, config_max_bytes(key->ctx), &filter);
@@ -57,7 +58,7 @@ static struct hash hash_of(const struct layer *layer, const RedisModuleString *i
     return layer_hash(layer, bytes, len);
 }
 
-/* Hashes of the next items, as many as a probe takes; returns how many. */
+/* Hashes the next items, as many as fit into a probe. Returns how many. */
 static size_t hash_some(const struct filter *filter, RedisModuleString **items, size_t nitems,
                         struct hash *out) {
     size_t n = nitems < PROBE_ITEMS ? nitems : PROBE_ITEMS;
@@ -66,11 +67,15 @@ static size_t hash_some(const struct filter *filter, RedisModuleString **items, 
     return n;
 }
 
-/* Single commands tend to go to the same filter one after another. So BF.ADD and BF.EXISTS probe
- * the layer that the last one probed before the key is looked up: its memory is on its way
- * meanwhile. This copy is only a hint. What it leads to is a probe in the caller's frame, which is
- * used if it is of the right layer, and made anew if not; a layer that is gone costs a prefetch or
- * two, which never fail. */
+/* Commands in a row tend to use the same filter. So BF.ADD and BF.EXISTS first probe the layer that
+ * the last such command used; its memory arrives while the server looks up the key:
+ *
+ *   probe_hint     prefetch in the last command's layer, without touching it
+ *   key_open       look up the key
+ *   probe_newest   if the key's newest layer is another one, probe that
+ *
+ * This copy of the layer is only a hint: no answer depends on it. If the layer has been freed, the
+ * prefetches are wasted; a prefetch never faults. */
 static struct layer hint;
 
 static void probe_item(const struct layer *layer, const RedisModuleString *item,
@@ -95,19 +100,19 @@ static void probe_newest(const struct filter *filter, const RedisModuleString *i
 
 /* ---- Adding --------------------------------------------------------------------------------- */
 
-/* The items of a command on their way into a filter. */
+/* The progress of a command that adds items. */
 struct adding {
     struct key key;
-    const RedisModuleString *sent; // the first word of BF.ADD or BF.MADD, or NULL
-    struct filter_params params;   // of the filter, if it is new
-    bool is_explicit;              // the command itself named them
+    const RedisModuleString *sent; // the command's name as sent, for BF.ADD and BF.MADD; else NULL
+    struct filter_params params;   // of the filter, if it is created
+    bool is_explicit;              // the command itself named the parameters
     bool nocreate;
     RedisModuleString **items;
     size_t nitems;
     size_t done;               // items that were answered
-    size_t nfailed;            // of them, those that could not be added
-    size_t nadded;             // and those that changed the filter
-    RedisModuleString **added; // these, or NULL as long as they are all
+    size_t nfailed;            // answered items that could not be added
+    size_t nadded;             // answered items that changed the filter
+    RedisModuleString **added; // those that changed it; NULL as long as all items did
 };
 
 static void adding_init(struct adding *a, RedisModuleString **items, int nitems,
@@ -121,8 +126,8 @@ static void adding_init(struct adding *a, RedisModuleString **items, int nitems,
     a->added = NULL;
 }
 
-/* Keeps account of the next item. As long as all were added, the list of them is the command's own
- * words; the first that was not makes it one of its own. */
+/* Counts the next item. As long as all items were added, the command's own arguments are the list
+ * of them. The first item that was not added starts a separate list. */
 static void count_item(struct adding *a, bool is_added) {
     if (!is_added && !a->added) {
         a->added = RedisModule_Alloc(a->nitems * sizeof(*a->added));
@@ -148,8 +153,8 @@ static void reply_failed(struct adding *a, enum status st) {
     a->nfailed++;
 }
 
-/* Opens the filter to add to: the key's own, or a new one if there is none. False if there is none
- * to be had, and the reply has been sent. */
+/* Opens the key's filter, or creates one if the key is missing. If it can do neither, sends the
+ * reply and returns false. */
 static bool open_or_create(RedisModuleCtx *ctx, RedisModuleString *name, struct adding *a) {
     if (!key_open(ctx, name, FOR_WRITING, &a->key)) return false;
     if (a->key.filter) return true;
@@ -158,7 +163,7 @@ static bool open_or_create(RedisModuleCtx *ctx, RedisModuleString *name, struct 
         return false;
     }
     if (!a->is_explicit && replay_is(ctx)) {
-        if (replay_is_own()) { // the filter is lost here (replay.h)
+        if (replay_is_own()) { // this server has lost the filter (replay.h)
             RedisModule_ReplyWithNull(ctx);
             return false;
         }
@@ -211,8 +216,8 @@ int cmd_add(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
     return REDISMODULE_OK;
 }
 
-/* The next item needs a new layer, or has no room: grows the filter, or replies with the error.
- * False: that ends the command, for a non-scaling filter is full. */
+/* Grows the filter for the next item. If that fails, replies with the item's error and skips the
+ * item. False: a non-scaling filter is full, which ends the command. */
 static bool make_room(struct adding *a, struct batch *batch, enum status st) {
     if (st == STATUS_GROW) st = key_grow(&a->key);
     batch->filter = a->key.filter;
@@ -222,8 +227,8 @@ static bool make_room(struct adding *a, struct batch *batch, enum status st) {
     return st != STATUS_FULL;
 }
 
-/* Adds all items and replies with one element each; a non-scaling filter that is full ends the
- * reply with the error. */
+/* Adds all items and replies with one element for each. If a non-scaling filter is full, the error
+ * is the last element. */
 static void add_each(struct adding *a) {
     struct batch batch;
     batch_init(&batch, a->key.filter);
@@ -242,13 +247,13 @@ static void add_each(struct adding *a) {
     }
 }
 
-/* BF.MADD and BF.INSERT, from the key on. */
+/* BF.MADD and BF.INSERT after parsing. */
 static int add_items(RedisModuleCtx *ctx, RedisModuleString *name, struct adding *a) {
     if (!open_or_create(ctx, name, a)) {
         key_close(&a->key);
         return REDISMODULE_OK;
     }
-    // Only a non-scaling filter can stop half way.
+    // Only a non-scaling filter can end the reply early.
     bool may_stop = a->key.filter->expansion == 0;
     RedisModule_ReplyWithArray(ctx, may_stop ? REDISMODULE_POSTPONED_LEN : (long)a->nitems);
     add_each(a);
@@ -289,11 +294,11 @@ int cmd_exists(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
     probe_hint(argv[2], &probe);
     struct key key;
     bool is_open = key_open(ctx, argv[1], FOR_READING, &key);
-    key_close(&key); // already, while the memory arrives: the filter stays where it is
+    key_close(&key); // closing takes time in which the memory arrives; the filter stays in place
     if (!is_open) return REDISMODULE_OK;
     const struct filter *filter = key.filter;
     if (filter) probe_newest(filter, argv[2], &probe);
-    // A key that does not exist holds nothing.
+    // A missing key contains nothing.
     bool contained = filter && filter_probed_contains(filter, &probe, 0);
     RedisModule_ReplyWithBool(ctx, contained);
     metrics.checks++;

@@ -1,4 +1,4 @@
-/* One function per BF.* command, in the order of the README. */
+/* One function for each BF.* command. */
 
 #ifndef BLOOMPORT_COMMANDS_H
 #define BLOOMPORT_COMMANDS_H
@@ -24,8 +24,8 @@ int cmd_clear(RedisModuleCtx *ctx, RedisModuleString **argv, int argc);
 int cmd_stats(RedisModuleCtx *ctx, RedisModuleString **argv, int argc);
 int cmd_help(RedisModuleCtx *ctx, RedisModuleString **argv, int argc);
 
-/* Registers all of them, with their documentation. On failure REDISMODULE_ERR, and one log line
- * says what is wrong. */
+/* Registers all commands, with their documentation. On failure it logs one line that says what is
+ * wrong, and returns REDISMODULE_ERR. */
 int command_table_register(RedisModuleCtx *ctx);
 
 #endif

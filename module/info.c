@@ -1,5 +1,5 @@
-/* What a filter is and how it is doing: BF.CARD, BF.INFO, BF.DEBUG, BF.STATS. The formulas are in
- * core/measure.c. */
+/* The commands that describe a filter and its state: BF.CARD, BF.INFO, BF.DEBUG, BF.STATS. The
+ * formulas are in core/measure.c. */
 
 #include "module/args.h"
 #include "module/commands.h"
@@ -25,7 +25,7 @@ int cmd_card(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
 
 enum { INFO_CAPACITY, INFO_SIZE, INFO_FILTERS, INFO_ITEMS, INFO_EXPANSION, INFO_COUNT };
 
-/* Exactly these five, in this order: clients break on any other. */
+/* The five fields must be exactly these, in this order: clients rely on that. */
 static const struct {
     const char *selector, *name;
 } INFO_FIELDS[INFO_COUNT] = {
@@ -53,7 +53,7 @@ static void reply_info_value(RedisModuleCtx *ctx, const struct key *key, int fie
     }
 }
 
-/* One field: a map of one pair in RESP3, but in RESP2 an array of the value alone. */
+/* Replies with one field: in RESP3 a map of one pair, in RESP2 an array of the value alone. */
 static void reply_info_field(RedisModuleCtx *ctx, const struct key *key, int field) {
     if (reply_is_resp3(ctx)) {
         RedisModule_ReplyWithMap(ctx, 1);
@@ -141,7 +141,7 @@ static void reply_real(RedisModuleCtx *ctx, const char *name, double real) {
     RedisModule_ReplyWithDouble(ctx, real);
 }
 
-/* a / b, and 0 where there is nothing to share. */
+/* a / b, and 0 if b is 0. */
 static double ratio(uint64_t a, uint64_t b) {
     return b == 0 ? 0 : (double)a / (double)b;
 }
@@ -169,10 +169,10 @@ static void reply_layers(RedisModuleCtx *ctx, const struct filter *filter) {
     }
 }
 
-/* From so many layers on, lookups in a filter cost what they should not. */
+/* Above this many layers BF.STATS warns: a lookup of an absent item probes every layer. */
 #define MANY_LAYERS 16
 
-/* How it is, in a word, and what to do about it. */
+/* Replies with the filter's state in a word or two, and with what to do about it. */
 static void reply_state(RedisModuleCtx *ctx, const struct filter *filter) {
     const struct layer *newest = filter_newest(filter);
     const char *state = "ok", *advice = "";

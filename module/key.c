@@ -18,8 +18,8 @@ static void set_value(struct key *key, void *value) {
     key->filter = packed_open(value, &key->view);
 }
 
-/* To find that a key has expired may run another module's code, which may make it anew; the second
- * time it is what it is. */
+/* Opening an expired key deletes it, which may run code of another module, and that code may create
+ * the key again. So a key that is missing is opened a second time. */
 static RedisModuleKey *open_to_write(RedisModuleCtx *ctx, RedisModuleString *name) {
     int mode = REDISMODULE_READ | REDISMODULE_WRITE;
     RedisModuleKey *handle = RedisModule_OpenKey(ctx, name, mode);
@@ -87,7 +87,7 @@ void key_put(struct key *key, struct filter *filter, bool drops_ttl) {
     key->drops_ttl = drops_ttl;
 }
 
-/* Replaces the value, and frees the one before. */
+/* Replaces the key's value, and frees the old value. */
 static void replace_value(struct key *key, RedisModuleType *type, void *value) {
     void *old;
     RedisModule_ModuleTypeReplaceValue(key->handle, type, value, &old);
@@ -95,7 +95,7 @@ static void replace_value(struct key *key, RedisModuleType *type, void *value) {
     set_value(key, value);
 }
 
-/* A packed filter has room for one layer only: its successor grows, and takes its place. */
+/* A packed filter has room for one layer only. An unpacked copy grows, and replaces it. */
 static enum status grow_packed(struct key *key, uint64_t max_bytes) {
     packed_close(key->value, key->filter);
     struct filter *unpacked = packed_unpack(key->value);
@@ -116,7 +116,7 @@ enum status key_grow(struct key *key) {
 }
 
 void key_delete(struct key *key) {
-    metrics_settle(&key->counted, metrics_usage(key->value, key->filter)); // for it is freed so
+    metrics_settle(&key->counted, metrics_usage(key->value, key->filter)); // what freeing subtracts
     key->counted = (struct usage){0};
     RedisModule_UnlinkKey(key->handle);
     key->value = NULL;
@@ -125,11 +125,11 @@ void key_delete(struct key *key) {
 
 /* ---- Closing -------------------------------------------------------------------------------- */
 
-/* Gives the key the filter that was put. When a key comes to be the server tells other modules, so
- * that is the last thing that happens. */
+/* Gives the key the filter that was put. When a key is created, the server tells other modules. So
+ * setting the value comes last. */
 static void install(struct key *key) {
     RedisModuleType *type = type_of(key->put);
-    void *value = packed_rest(key->put);
+    void *value = packed_pack(key->put);
     if (key->value && key->drops_ttl) {
         key->filter = packed_open(key->value, &key->view);
         key_delete(key);
@@ -143,15 +143,15 @@ static void install(struct key *key) {
     }
 }
 
-/* A small filter rests packed, also one that was large before it was emptied. */
-static void rest(struct key *key) {
+/* Stores the changes in the value. A small filter is packed, also one that BF.CLEAR made small. */
+static void store(struct key *key) {
     if (packed_is_packed(key->value)) {
         packed_close(key->value, key->filter);
     } else if (packed_is_small(key->filter)) {
         RedisModuleType *type = type_of(key->filter);
-        void *value = packed_rest(key->filter);
+        void *value = packed_pack(key->filter);
         if (value != key->value) {
-            void *old; // freed by packed_rest
+            void *old; // freed by packed_pack
             RedisModule_ModuleTypeReplaceValue(key->handle, type, value, &old);
             set_value(key, value);
         }
@@ -163,7 +163,7 @@ void key_close(struct key *key) {
     if (key->put) {
         install(key);
     } else if (key->value && key->access == FOR_WRITING) {
-        rest(key);
+        store(key);
     }
     RedisModule_CloseKey(key->handle);
     if (key->access == FOR_WRITING) key->filter = key->put = NULL;

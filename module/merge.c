@@ -1,5 +1,5 @@
-/* The commands that combine filters or empty them: BF.MERGE, BF.INTERSTORE, BF.CLEAR. See
- * commands.c for the steps they go. */
+/* The commands that combine filters or empty them: BF.MERGE, BF.INTERSTORE, BF.CLEAR. commands.c
+ * lists the steps that each command takes. */
 
 #include "module/args.h"
 #include "module/commands.h"
@@ -17,11 +17,11 @@
 
 /* ---- The sources -------------------------------------------------------------------------- */
 
-/* The sources of a command, in its order, and those of them that exist. */
+/* The sources of a command. */
 struct sources {
-    struct key *keys;
-    size_t nkeys; // opened so far
-    const struct filter **filters;
+    struct key *keys;              // in the command's order
+    size_t nkeys;                  // opened so far
+    const struct filter **filters; // the filters of the keys that exist, in the same order
     size_t nfilters;
 };
 
@@ -32,15 +32,15 @@ static void sources_close(struct sources *sources) {
     *sources = (struct sources){0};
 }
 
-/* A key that has expired is deleted when it is opened, which lets other modules run, and they may
- * change any key. So all keys of the command are looked at before the first is opened to stay. */
+/* Opening an expired key deletes it, which lets other modules run, and they may change any key. So
+ * this deletes every expired key of the command before the command opens the first one. */
 static void settle_keys(RedisModuleCtx *ctx, RedisModuleString **names, int n) {
     for (int i = 0; i < n; i++) key_exists(ctx, names[i]);
 }
 
-/* Opens n keys that hold a filter or nothing. False if one of them holds anything else, or there is
- * no memory for the list, and the error has been sent. The caller calls sources_close either way.
- */
+/* Opens n keys that hold a filter or nothing. If one of them holds anything else, or there is no
+ * memory for the list, sends the error and returns false. The caller calls sources_close either
+ * way. */
 static bool sources_open(RedisModuleCtx *ctx, RedisModuleString **names, size_t n,
                          struct sources *sources) {
     *sources = (struct sources){.keys = mem_alloc(n * sizeof(struct key)),
@@ -59,7 +59,7 @@ static bool sources_open(RedisModuleCtx *ctx, RedisModuleString **names, size_t 
     return true;
 }
 
-/* Writes what is wrong with source `number`, compared with another filter. */
+/* Writes how a source differs from another filter. */
 static void describe(enum difference difference, uint32_t layer, const struct filter *source,
                      const struct filter *other, char *out, size_t size) {
     const struct layer *a = &source->layers[layer], *b = &other->layers[layer];
@@ -82,9 +82,9 @@ static void describe(enum difference difference, uint32_t layer, const struct fi
     }
 }
 
-/* Whether all sources can be combined with each other, and with `dest` if it is not NULL. False:
- * the error, which names the first difference, has been sent. Each is compared with the longest
- * chain before it, for that has every layer that any of them has. */
+/* Whether all sources can be combined with each other, and with `dest` unless it is NULL. If not,
+ * sends an error that names the first difference. Each source is compared with the longest chain
+ * before it, which has every layer that any chain before it has. */
 static bool are_alike(RedisModuleCtx *ctx, const char *verb, const struct filter *dest,
                       const struct sources *sources) {
     const struct filter *longest = dest;
@@ -108,9 +108,11 @@ static bool are_alike(RedisModuleCtx *ctx, const char *verb, const struct filter
 
 /* ---- BF.MERGE ----------------------------------------------------------------------------- */
 
-/* The filter to merge into: the key's own, or an unpacked copy of it, since a packed one cannot say
- * that its count is an estimate, or a copy of the first source if there is none. NULL: no memory.
- */
+/* The filter to merge into. NULL if there is no memory.
+ *
+ *   dest is unpacked      its own filter
+ *   dest is packed        an unpacked copy: a packed filter cannot mark its count as an estimate
+ *   dest does not exist   a copy of the first source */
 static struct filter *merge_target(const struct key *dest, const struct sources *sources,
                                    uint64_t max_bytes) {
     if (dest->value && !packed_is_packed(dest->value)) return dest->filter;
@@ -120,7 +122,7 @@ static struct filter *merge_target(const struct key *dest, const struct sources 
     return filter_copy(sources->filters[0], &copy) == STATUS_OK ? copy : NULL;
 }
 
-/* The bytes of the longest chain, which is what the union will have. */
+/* Returns the bytes of the longest chain, which the union will have. */
 static uint64_t union_bytes(const struct filter *dest, const struct sources *sources) {
     uint64_t most = dest ? filter_size_bytes(dest) : 0;
     for (size_t i = 0; i < sources->nfilters; i++) {
@@ -130,7 +132,8 @@ static uint64_t union_bytes(const struct filter *dest, const struct sources *sou
     return most;
 }
 
-/* *changed: whether dest did, or came to be. STATUS_PARAM, STATUS_NOMEM: as combine_union. */
+/* Merges. *changed: whether dest was changed or created. STATUS_PARAM and STATUS_NOMEM mean what
+ * they mean in combine_union. */
 static enum status merge(struct key *dest, const struct sources *sources, bool *changed) {
     uint64_t max_bytes = config_max_bytes(dest->ctx);
     struct filter *target = merge_target(dest, sources, max_bytes);
@@ -148,8 +151,8 @@ static enum status merge(struct key *dest, const struct sources *sources, bool *
     return st;
 }
 
-/* One line when a merge takes a filter far beyond its promise: until it has been cleared or
- * replaced, the next merges say no more. */
+/* Logs one line when a merge takes a filter far beyond its promise. Later merges into the same
+ * filter log nothing, until it has been cleared or replaced. */
 static void log_overfill(const struct key *dest) {
     size_t len;
     const char *name = RedisModule_StringPtrLen(dest->name, &len);
@@ -202,8 +205,8 @@ out:
 
 /* ---- BF.INTERSTORE ------------------------------------------------------------------------ */
 
-/* Two chains may hold a common item in different layers, which the intersection of the layers would
- * lose. False: the error has been sent. */
+/* Whether every source has one layer. Two chains may hold a common item in different layers, and
+ * intersecting layer by layer would lose it. If a source has several, sends the error. */
 static bool have_one_layer(RedisModuleCtx *ctx, const struct sources *sources) {
     for (size_t i = 0; i < sources->nkeys; i++) {
         const struct filter *source = sources->keys[i].filter;

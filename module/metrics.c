@@ -8,12 +8,12 @@ struct metrics metrics;
 
 struct usage metrics_held;
 
-/* Of what is held, that which the server has freed. */
+/* The sum over all values that the server has freed. */
 static struct { atomic_uint_fast64_t filters, layers, items, bytes; } freed;
 
 static struct usage usage_of(const void *value) {
     struct packed_view view;
-    return metrics_usage(value, packed_look(value, &view));
+    return metrics_usage(value, packed_view(value, &view));
 }
 
 void metrics_hold(const void *value) {
@@ -31,8 +31,8 @@ void metrics_release(const void *value) {
 
 static void on_info(RedisModuleInfoCtx *ctx, int for_crash_report) {
     (void)for_crash_report;
-    // Without a name: the section is called as the module is, and so begin the fields: bf_filters.
-    if (RedisModule_InfoAddSection(ctx, "") != REDISMODULE_OK) return; // not asked for
+    // A section without a name gets the module's name, and so does each field: bf_filters.
+    if (RedisModule_InfoAddSection(ctx, "") != REDISMODULE_OK) return; // INFO wants another section
     RedisModule_InfoAddFieldULongLong(ctx, "filters",
                                       metrics_held.filters - atomic_load(&freed.filters));
     RedisModule_InfoAddFieldULongLong(ctx, "layers",

@@ -1,10 +1,13 @@
-/* INFO bf: what the server holds of filters, and what was done with them since it started.
+/* INFO bf: the filters that the server holds, and what was done with them since it started.
  *
- * What it holds is counted when the server gets a value from us, when a command has changed one,
- * and when one is freed; so it is right after loading, flushing, expiry and replication, and counts
- * what a background thread has yet to free. Freeing happens in any thread and has counters of its
- * own; all others belong to the main thread, so a command pays a few plain additions, which is why
- * they are here in the header. */
+ * The held filters are counted when the server gets a value from us, when a command has changed
+ * one, and when one is freed. So the counts are right after loading, flushing, expiry and
+ * replication. They include filters that a background thread has yet to free.
+ *
+ *   held now  =  metrics_held (main thread)  -  freed (any thread, atomic)
+ *
+ * All counters but `freed` belong to the main thread, so a command pays a few plain additions. The
+ * functions are inline for that reason. */
 
 #ifndef BLOOMPORT_METRICS_H
 #define BLOOMPORT_METRICS_H
@@ -13,16 +16,16 @@
 
 #include <redismodule.h>
 
-/* Since the server started. Of items: those of failed commands do not count. */
+/* Counts since the server started. Items and commands that fail are not counted. */
 extern struct metrics {
-    uint64_t adds;          // items offered to BF.ADD, BF.MADD, BF.INSERT and answered 0 or 1
-    uint64_t checks;        // items asked for by BF.EXISTS, BF.MEXISTS
-    uint64_t checks_absent; // of them, those answered 0
-    uint64_t merges;        // BF.MERGE
-    uint64_t imports;       // BF.IMPORT
+    uint64_t adds;          // items that BF.ADD, BF.MADD and BF.INSERT answered with 0 or 1
+    uint64_t checks;        // items that BF.EXISTS and BF.MEXISTS looked up
+    uint64_t checks_absent; // looked-up items that were answered with 0
+    uint64_t merges;        // BF.MERGE commands
+    uint64_t imports;       // BF.IMPORT commands
 } metrics;
 
-/* What one value counts for, or many. */
+/* The counts of one value, or of many. */
 struct usage {
     uint64_t filters;
     uint64_t layers;
@@ -30,10 +33,10 @@ struct usage {
     uint64_t bytes;
 };
 
-/* All that the server has ever got, as it is or was last. */
+/* The sum over all values that the server ever got; a freed value counts as it was last. */
 extern struct usage metrics_held;
 
-/* Of a value and the filter it is, opened; nothing if value is NULL. */
+/* The usage of one value; `filter` is the same value, opened. All counts are 0 if value is NULL. */
 static inline struct usage metrics_usage(const void *value, const struct filter *filter) {
     if (!value) return (struct usage){0};
     return (struct usage){.filters = 1,
@@ -42,20 +45,20 @@ static inline struct usage metrics_usage(const void *value, const struct filter 
                           .bytes = packed_size_bytes(value)};
 }
 
-/* The server holds `now` where it held *known; *known becomes that. Main thread only. */
-static inline void metrics_settle(struct usage *known, struct usage now) {
-    // Differences may be negative: modulo 2^64 the sums are right all the same.
-    metrics_held.filters += now.filters - known->filters;
-    metrics_held.layers += now.layers - known->layers;
-    metrics_held.items += now.items - known->items;
-    metrics_held.bytes += now.bytes - known->bytes;
-    *known = now;
+/* Replaces *counted by `now`, in metrics_held and in *counted itself. Main thread only. */
+static inline void metrics_settle(struct usage *counted, struct usage now) {
+    // Differences may be negative: the sums are right modulo 2^64.
+    metrics_held.filters += now.filters - counted->filters;
+    metrics_held.layers += now.layers - counted->layers;
+    metrics_held.items += now.items - counted->items;
+    metrics_held.bytes += now.bytes - counted->bytes;
+    *counted = now;
 }
 
-/* The server has got this value from us otherwise than by a command: loaded, or copied. */
+/* Counts a value that the server gets from us: created, loaded, or copied. */
 void metrics_hold(const void *value);
 
-/* The server frees this value, in any thread. */
+/* Counts a value that the server frees. Any thread may call this. */
 void metrics_release(const void *value);
 
 /* Registers the section. REDISMODULE_ERR if the server refuses. */

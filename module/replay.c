@@ -2,15 +2,15 @@
 
 #include "module/replay.h"
 
-/* Valkey 9: the client that brings the keys and commands of slots which move here. The header of
- * Redis 7.0 does not have it, and on Redis 8 the same bit means something else. */
+/* Valkey 9: the context flag of the client that imports a slot's keys and commands. The header of
+ * Redis 7.0 does not define it, and on Redis 8 the same bit means something else. */
 #define VALKEY_SLOT_IMPORT (1 << 25)
 
 static int replaying_flags = REDISMODULE_CTX_FLAGS_REPLICATED | REDISMODULE_CTX_FLAGS_LOADING;
 static bool is_own;
 
 bool replay_is(RedisModuleCtx *ctx) {
-    // Not ASYNC_LOADING: that is set for the ordinary clients of a replica which loads, too.
+    // ASYNC_LOADING is not tested: a replica that loads sets it for its ordinary clients too.
     return (RedisModule_GetContextFlags(ctx) & replaying_flags) != 0;
 }
 

@@ -1,18 +1,22 @@
-/* Commands that are replayed: from a master, from an AOF file, or from the node that hands over its
- * slots. Whoever sent them first has acknowledged them already, so no limit of this server applies,
- * and nothing may depend on its settings.
+/* Commands that are replayed: from a master, from an AOF file, or from a node that moves its slots
+ * here. Another server has acknowledged these commands already. So no limit of this server applies
+ * to them, and their effect does not depend on its settings.
  *
- * Whose words they are. Three programs write BF.* streams, and this is how they are told apart:
+ * Three programs write streams of BF.* commands:
  *
- *   ours         a creation is one BF.RESERVE or BF.INSERT with every parameter, LAYOUT among them;
- *                an add is BF.ADD or BF.MADD of what changed the filter; replicate.h has the list.
- *   RedisBloom   every command as its client sent it; BF.ADD on a missing key creates a filter.
- *   0.1.0        ours, but BF.INSERT on an existing filter as the client sent it, options and all.
+ *   this one     A creation is one BF.RESERVE or BF.INSERT with every parameter, LAYOUT among them.
+ *                An add is BF.ADD or BF.MADD of the items that changed the filter. replicate.h has
+ *                the full list.
+ *   its 0.1.0    The same, but BF.INSERT on an existing filter is as the client sent it.
+ *   RedisBloom   Every command is as its client sent it. BF.ADD on a missing key creates a filter.
  *
- * So on an existing filter BF.INSERT adds its items, whatever the options say. On a missing key
- * LAYOUT means ours, and everything else RedisBloom's type. Except that a stream or file which has
- * shown that it is ours never creates a filter by an add: if the key is missing here, this server
- * has lost it (a replica that evicts by itself), and the add is dropped. */
+ * The rules that follow from that:
+ *
+ *   existing filter   BF.INSERT adds its items, whatever its options are.
+ *   missing key       A command with LAYOUT creates a filter of our type. Any other creates a
+ *                     foreign filter. But if the stream or file is recognised as our own, an add
+ *                     creates nothing: this server has lost the filter (a replica may evict keys by
+ *                     itself), and the add is dropped. */
 
 #ifndef BLOOMPORT_REPLAY_H
 #define BLOOMPORT_REPLAY_H
@@ -20,22 +24,24 @@
 #include <redismodule.h>
 #include <stdbool.h>
 
-/* Whether the command of this context is replayed. */
+/* Whether the current command is replayed. */
 bool replay_is(RedisModuleCtx *ctx);
 
-/* Whether the server is filling its keyspace, or follows a master: a value that is loaded then
- * comes from a file or a peer, and otherwise from a client's RESTORE. */
+/* Whether the server is loading its keyspace, or is a replica. A value that is loaded then comes
+ * from a file or another server; at other times it comes from a client's RESTORE. */
 bool replay_is_loading(RedisModuleCtx *ctx);
 
-/* The stream or file that is replayed has shown words, or a value, that only we write. */
+/* Notes that the current stream or file had a command or a value that only this program writes. */
 void replay_note_own(void);
+
+/* Whether that was noted since the last load began. */
 bool replay_is_own(void);
 
-/* Whether the server hands over slots with their keys at once: Valkey 9 and later. */
+/* Whether the server moves a slot with all its keys in one step: Valkey 9 and later. */
 bool replay_has_slot_migration(void);
 
-/* Listens for the beginning of a load, which is another stream. REDISMODULE_ERR if the server
- * refuses. */
+/* Subscribes to the beginning of loads, since each load begins a new stream. REDISMODULE_ERR if the
+ * server refuses. */
 int replay_register(RedisModuleCtx *ctx);
 
 #endif

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The error rate or the bits per key, so that it reads back as the same number. */
+/* Writes the error rate or the bits per key with 17 digits, which parse to the same number. */
 static void promise_text(const struct filter_params *params, char *out, size_t size) {
     bool by_bits = params->bits_per_key != 0;
     snprintf(out, size, "%.17g", by_bits ? params->bits_per_key : params->error_rate);
@@ -16,7 +16,7 @@ static void promise_text(const struct filter_params *params, char *out, size_t s
 
 /* ---- A new filter --------------------------------------------------------------------------- */
 
-/* In RedisBloom's words, which make RedisBloom's type. */
+/* BF.RESERVE without LAYOUT, as RedisBloom writes it: replaying it creates a foreign filter. */
 static void reserve_foreign(RedisModuleCtx *ctx, RedisModuleString *name,
                             const struct filter_params *params, const char *promise) {
     long long capacity = (long long)params->capacity, expansion = params->expansion;
@@ -78,15 +78,16 @@ void replicate_creation(RedisModuleCtx *ctx, RedisModuleString *name,
 
 /* ---- Items ---------------------------------------------------------------------------------- */
 
-/* Whether a client's BF.ADD or BF.MADD is what we would write: the same name, letter for letter (it
- * may have been renamed here and not on the replica), the items that changed the filter, and no
- * options, which these do not have. Handing it on as it came saves what RedisModule_Replicate
- * takes: 250 ns a command, a third of BF.ADD, and 15 ns an item, a seventh of BF.MADD in a BLOCKED
- * filter
+/* Whether a client's BF.ADD or BF.MADD is the command that we would write. Its name must be the
+ * same letter for letter, since a command may have a new name here and the old one on the replica.
+ * Its items must be those that changed the filter. These commands have no options.
+ *
+ * Then the client's command is propagated as it is. That saves the cost of RedisModule_Replicate:
+ * 250 ns a command, a third of BF.ADD; and 15 ns an item, a seventh of BF.MADD in a BLOCKED filter
  * (`make bench ROWS=contract`).
  *
- * In a large batch a few false positives are sure to be among the new items. It goes on all the
- * same: they change nothing on the replica either, since it holds the same filter. */
+ * In a large batch a few new items are false positives, which change nothing. The batch is
+ * propagated all the same: they change nothing on the replica either, which has the same filter. */
 static bool is_canonical(const RedisModuleString *word, size_t nsent, size_t n) {
     size_t len;
     const char *name = RedisModule_StringPtrLen(word, &len);
@@ -104,7 +105,7 @@ void replicate_added(RedisModuleCtx *ctx, RedisModuleString *name, RedisModuleSt
     }
 }
 
-/* ---- Whole filters -------------------------------------------------------------------------- */
+/* ---- Chunks and complete filters ------------------------------------------------------------ */
 
 void replicate_chunk(RedisModuleCtx *ctx, RedisModuleString *name, long long iterator,
                      RedisModuleString *data, bool replaces) {

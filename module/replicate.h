@@ -1,16 +1,17 @@
-/* What goes to replicas and the AOF: the only place that propagates anything.
+/* What goes to replicas and the AOF. No other file propagates anything.
  *
- * The stream is canonical. Whatever options, order and case a client used, on a new or an existing
- * key, what is written says the same: one command per change, which gives the same filter to the
- * last bit wherever it is replayed, whatever the settings there. Nothing is written where nothing
- * changed.
+ * The stream is canonical. A change gives the same command, whatever options, order and case the
+ * client used. Wherever that command is replayed, it gives the same filter to the last bit,
+ * whatever the settings there. A command that changes nothing is not propagated.
  *
- *   a new filter             BF.RESERVE or, with its first items, BF.INSERT: every parameter
- *   items were added         BF.MADD of those that changed the filter; BF.ADD and BF.MADD may go on
- *                            as they came if they are so already, to the byte (replicate.c)
- *   a chunk was loaded       BF.LOADCHUNK of it
- *   a filter was imported    BF.LOADCHUNK of its header and pieces; REPLACE drops what was there
- *   filters were combined,   BF.MERGE, BF.INTERSTORE, BF.CLEAR and the keys: what these do follows
+ *   change                   what is propagated
+ *   a new filter             BF.RESERVE or, with its first items, BF.INSERT; with every parameter
+ *   items were added         BF.MADD of the items that changed the filter; the client's BF.ADD or
+ *                            BF.MADD itself, if it is the same (replicate.c)
+ *   a chunk was loaded       BF.LOADCHUNK of the chunk
+ *   a filter was imported    BF.LOADCHUNK of the header and the pieces; with REPLACE if the key
+ *                            held a filter
+ *   filters were combined,   BF.MERGE, BF.INTERSTORE or BF.CLEAR with its keys: the result follows
  *   or one was emptied       from the filters alone
  */
 
@@ -26,20 +27,21 @@
 void replicate_reserve(RedisModuleCtx *ctx, RedisModuleString *name,
                        const struct filter_params *params);
 
-/* A new filter that was given items, n > 0 of which changed it. */
+/* A new filter with its first items. The n > 0 `items` are those that changed it. */
 void replicate_creation(RedisModuleCtx *ctx, RedisModuleString *name,
                         const struct filter_params *params, RedisModuleString **items, size_t n);
 
-/* The n > 0 items that changed a filter. `sent`, if not NULL, is the first word of a BF.ADD or
- * BF.MADD that was sent with `nsent` items, none of which failed. */
+/* The n > 0 items that changed a filter. If the client's command was BF.ADD or BF.MADD and no item
+ * failed, `sent` is its name as sent and `nsent` its number of items; else `sent` is NULL. */
 void replicate_added(RedisModuleCtx *ctx, RedisModuleString *name, RedisModuleString **items,
                      size_t n, const RedisModuleString *sent, size_t nsent);
 
-/* A piece of a filter, or its header, as BF.LOADCHUNK took it. */
+/* A chunk that BF.LOADCHUNK accepted. */
 void replicate_chunk(RedisModuleCtx *ctx, RedisModuleString *name, long long iterator,
                      RedisModuleString *data, bool replaces);
 
-/* A whole filter, in pieces, so that no replica has to take more than one of them at a time. */
+/* A complete filter, as BF.LOADCHUNK commands. It goes in pieces, so that a replica has to hold
+ * only one of them at a time. */
 void replicate_filter(RedisModuleCtx *ctx, RedisModuleString *name, const struct filter *filter,
                       bool replaces);
 

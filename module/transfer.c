@@ -1,5 +1,5 @@
-/* The commands that export and import filters: BF.SCANDUMP, BF.LOADCHUNK, BF.EXPORT, BF.IMPORT. See
- * commands.c for the steps they go. */
+/* The commands that export and import filters: BF.SCANDUMP, BF.LOADCHUNK, BF.EXPORT, BF.IMPORT.
+ * commands.c lists the steps that each command takes. */
 
 #include "module/args.h"
 #include "module/commands.h"
@@ -26,7 +26,8 @@ static void reply_header(RedisModuleCtx *ctx, const struct filter *filter) {
     RedisModule_Free(header);
 }
 
-/* BF.SCANDUMP key iterator. The iterator is 0 for the header, then 1 + the bytes had so far. */
+/* BF.SCANDUMP key iterator
+ * The iterator is 0 for the header, then 1 + the number of bytes that were replied so far. */
 int cmd_scandump(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
     if (argc != 3) return RedisModule_WrongArity(ctx);
     long long iterator;
@@ -53,8 +54,8 @@ int cmd_scandump(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
     return REDISMODULE_OK;
 }
 
-/* The header: puts a filter that waits for its bits; one of RedisBloom's is there at once, empty.
- * False: the error has been sent. */
+/* Loads a header: puts a filter that is loading until its bits have arrived. A foreign filter is
+ * complete at once, and empty. False: the error has been sent. */
 static bool load_header(struct key *key, const char *data, size_t len) {
     const uint8_t *bytes = (const uint8_t *)data;
     struct filter *filter;
@@ -63,7 +64,7 @@ static bool load_header(struct key *key, const char *data, size_t len) {
         reply_no_room(key->ctx, ERR_NO_MEMORY, codec_header_bytes(bytes, len));
         return false;
     }
-    if (st == STATUS_OK && filter->is_loading) { // a dump is taken of filters that are all there
+    if (st == STATUS_OK && filter->is_loading) { // BF.SCANDUMP dumps complete filters only
         filter_free(filter);
         st = STATUS_CORRUPT;
     }
@@ -89,7 +90,8 @@ static const char *piece_error(enum codec_piece result) {
     }
 }
 
-/* A piece of the bits. *changed: whether it brought anything. False: the error has been sent. */
+/* Loads a piece of the bits. *changed: whether the filter changed. False: the error has been sent.
+ */
 static bool load_piece(struct key *key, long long iterator, const char *data, size_t len,
                        bool *changed) {
     enum codec_piece result = CODEC_PIECE_BAD;
@@ -97,12 +99,13 @@ static bool load_piece(struct key *key, long long iterator, const char *data, si
         result = codec_put_piece(key->filter, (uint64_t)iterator - 1, data, len);
     }
     *changed = result == CODEC_PIECE_STORED;
-    if (*changed || result == CODEC_PIECE_KNOWN) return true;
+    if (*changed || result == CODEC_PIECE_PRESENT) return true;
     RedisModule_ReplyWithError(key->ctx, piece_error(result));
     return false;
 }
 
-/* What BF.LOADCHUNK brings: a piece for the filter that is there, or the header of a new one. */
+/* Loads what BF.LOADCHUNK brings: a piece of the filter that is there, or the header of a new one.
+ */
 static bool load_chunk(struct key *key, long long iterator, const RedisModuleString *chunk,
                        bool replaces, bool *changed) {
     size_t len;
@@ -114,7 +117,7 @@ static bool load_chunk(struct key *key, long long iterator, const RedisModuleStr
     return false;
 }
 
-/* The words of BF.LOADCHUNK. NULL, or the error text. */
+/* Parses BF.LOADCHUNK. Returns NULL or the error text. */
 static const char *parse_loadchunk(RedisModuleString **argv, int argc, long long *iterator,
                                    bool *replaces) {
     if (argc < 4 || argc > 5) return ARGS_WRONG_ARITY;
@@ -125,9 +128,9 @@ static const char *parse_loadchunk(RedisModuleString **argv, int argc, long long
     return *iterator == 1 ? NULL : ERR_CHUNK_REPLACE;
 }
 
-/* BF.LOADCHUNK key iterator data [REPLACE]. What BF.SCANDUMP gave, in the same order; if it was
- * RedisBloom's, or the filter is foreign, in any order. REPLACE goes with the header, and
- * drops the filter that is there, with its TTL. */
+/* BF.LOADCHUNK key iterator data [REPLACE]
+ * The chunks are those of BF.SCANDUMP, in the same order; those of a foreign filter may come in any
+ * order. REPLACE goes with the header. It drops the filter that the key holds, and its TTL. */
 int cmd_loadchunk(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
     long long iterator;
     bool replaces, changed;
@@ -148,9 +151,10 @@ out:
 
 /* ---- BF.EXPORT, BF.IMPORT ------------------------------------------------------------------- */
 
-#define MAX_BULK_BYTES                                                                             \
-    ((uint64_t)512 * 1024 * 1024) // what a client and a server take in one string
+/* The longest string that clients and servers accept by default. */
+#define MAX_BULK_BYTES ((uint64_t)512 * 1024 * 1024)
 
+/* Replies with the filter's bytes, or returns the error text. */
 static const char *export_filter(RedisModuleCtx *ctx, const struct filter *filter,
                                  enum format format) {
     uint64_t size = formats_size(filter, format);
@@ -201,7 +205,7 @@ int cmd_import(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
                                     config_max_bytes(ctx), &filter, &fault);
     if (st == STATUS_OK) {
         bool replaces = key.filter != NULL;
-        key_put(&key, filter, true); // with its TTL, as RESTORE does
+        key_put(&key, filter, true); // drops the TTL, as RESTORE does
         RedisModule_ReplyWithSimpleString(ctx, "OK");
         metrics.imports++;
         replicate_filter(ctx, argv[1], filter, replaces);

@@ -1,7 +1,11 @@
-/* The data type. See type.h.
+/* The data type `bloomport`. See type.h.
  *
- * A saved filter is its header and then, layer by layer, the portable layout in pieces
- * (rdb/FORMAT.md), so that neither saving nor loading needs a second copy of a large array. */
+ * A saved filter is a sequence of strings (rdb/FORMAT.md, section 3). The bits are cut into pieces,
+ * so that neither saving nor loading needs a second copy of a large array:
+ *
+ *   | header | k, m | 1 MiB of bits | ... | the last bits | k, m | 1 MiB of bits | ...
+ *             \________________ layer 0 _________________/ \________ layer 1 ______
+ */
 
 #include "module/type.h"
 
@@ -18,22 +22,22 @@
 #define REDISBLOOM_NAME "MBbloom--"
 #define ENCODING_VERSION 1
 
-/* How much of a bit array one string of an RDB file holds. Both sides need a buffer of this size:
- * large enough that the cost of a string is lost in that of its bytes. */
+/* The bytes of a bit array that one string of an RDB file holds. Saving and loading need a buffer
+ * of this size. It is so large that the cost per string is small beside the cost of its bytes. */
 #define RDB_PIECE_BYTES ((size_t)1024 * 1024)
 
 RedisModuleType *type_bloomport;
 RedisModuleType *type_redisbloom;
 
-/* For calling commands while saving: the context of a save has no client on 7.0, which a call
- * needs. */
+/* The context for commands that are called while saving. They need a client, which the context of a
+ * save does not have on Redis 7.0. */
 static RedisModuleCtx *own_context;
 
 /* ---- Saving ------------------------------------------------------------------------------- */
 
-/* The header in memory that the caller frees. Here alone the aborting allocator is right: a save
- * cannot report a failure, and a child that dies leaves the last good snapshot in place, where one
- * that went on would write a snapshot that lacks a filter. */
+/* Returns the header in memory that the caller frees. Only here the allocator that aborts is right,
+ * since a save cannot report a failure. A child process that dies leaves the last good snapshot in
+ * place; one that went on would write a snapshot that lacks a filter. */
 static char *encode_header(const struct filter *filter, size_t *len) {
     *len = codec_header_size(filter);
     char *header = RedisModule_Alloc(*len);
@@ -41,10 +45,10 @@ static char *encode_header(const struct filter *filter, size_t *len) {
     return header;
 }
 
-/* The server's setting rdbcompression: switches it, and returns whether that changed it. There is
- * no call for strings that shall not be compressed, but the setting is looked at for every string.
- * Only in a child process, which saves and ends: in the server itself the commands would be counted
- * and announced. */
+/* Sets the server's rdbcompression to `to` if it is `from`. Returns whether it did. The module API
+ * cannot save a string uncompressed, but the server reads the setting for every string. This works
+ * in a child process only, which saves and ends. In the server itself the CONFIG commands would be
+ * counted and announced. */
 static bool switch_compression(const char *from, const char *to) {
     if (!(RedisModule_GetContextFlags(own_context) & REDISMODULE_CTX_FLAGS_IS_CHILD)) return false;
     RedisModuleCallReply *now =
@@ -52,7 +56,7 @@ static bool switch_compression(const char *from, const char *to) {
     RedisModuleCallReply *value = now ? RedisModule_CallReplyArrayElement(now, 1) : NULL;
     size_t len = 0;
     const char *text = value ? RedisModule_CallReplyStringPtr(value, &len) : NULL;
-    // No answer: the command is renamed away, and the bits are compressed as ever.
+    // Without an answer CONFIG has been renamed, and the bits are compressed as usual.
     bool differs = text && len == strlen(from) && memcmp(text, from, len) == 0;
     if (now) RedisModule_FreeCallReply(now);
     if (differs) {
@@ -62,9 +66,9 @@ static bool switch_compression(const char *from, const char *to) {
     return differs;
 }
 
-/* Bits that are set at random cannot be compressed, but the server's LZF spends six times as long
- * on finding that out as saving takes. It gains 28 % at a fill of 8 %, 8 % at 16 %, nothing from 30
- * % on (README, figures). */
+/* Bits that are set at random cannot be compressed, and the server's LZF takes six times as long to
+ * find that out as saving takes. It gains 28 % at a fill of 8 %, 8 % at 16 %, nothing from 30 % on.
+ */
 static bool is_incompressible(const struct layer *layer) {
     return layer_bytes(layer->nbits) >= 64 * 1024 && layer->ones > layer->nbits / 5;
 }
@@ -85,7 +89,7 @@ static void save_layer(RedisModuleIO *io, const struct layer *layer) {
 
 static void on_rdb_save(RedisModuleIO *io, void *value) {
     struct packed_view view;
-    const struct filter *filter = packed_look(value, &view);
+    const struct filter *filter = packed_view(value, &view);
     size_t len;
     char *header = encode_header(filter, &len);
     RedisModule_SaveStringBuffer(io, header, len);
@@ -95,7 +99,7 @@ static void on_rdb_save(RedisModuleIO *io, void *value) {
 
 /* ---- Loading ------------------------------------------------------------------------------ */
 
-/* The filter with its bits still zero, or NULL and what is wrong. */
+/* Loads the header. Returns the filter with all bits zero, or NULL and the reason in *fault. */
 static struct filter *load_header(RedisModuleIO *io, const char **fault) {
     size_t len;
     char *bytes = RedisModule_LoadStringBuffer(io, &len);
@@ -109,7 +113,7 @@ static struct filter *load_header(RedisModuleIO *io, const char **fault) {
     if (st == STATUS_NOMEM) *fault = TYPE_NO_MEMORY;
     if (st == STATUS_CORRUPT) *fault = "not a filter header, or a damaged one";
     RedisModule_Free(bytes);
-    if (filter && filter->is_foreign) { // a header of RedisBloom's, which has a type of its own
+    if (filter && filter->is_foreign) { // RedisBloom's header belongs to the other type
         *fault = "not a filter header";
         filter_free(filter);
         filter = NULL;
@@ -117,14 +121,14 @@ static struct filter *load_header(RedisModuleIO *io, const char **fault) {
     return filter;
 }
 
-/* Reads one string of exactly `len` bytes, or of 1 to `len` if `partly`, to `out`; returns how
- * many it had, 0 on any fault. What is there must be zero. */
+/* Reads one string into `out`, whose bytes must be zero. The string must have `len` bytes, or 1 to
+ * `len` if `partly`. Returns its length, or 0 if it is missing or has another length. */
 static size_t load_into(RedisModuleIO *io, uint8_t *out, size_t len, bool partly) {
     size_t got;
     char *bytes = RedisModule_LoadStringBuffer(io, &got);
     if (!bytes) return 0;
     bool fits = partly ? got >= 1 && got <= len : got == len;
-    // The bits are zero already, and take no memory as long as nothing is written to them.
+    // The bits are zero already. They take no memory until they are written to.
     if (fits && !bytes_are_zero(bytes, got)) memcpy(out, bytes, got);
     RedisModule_Free(bytes);
     return fits ? got : 0;
@@ -159,7 +163,7 @@ static void *on_rdb_load(RedisModuleIO *io, int encver) {
         fault = "the bits are not those the header speaks of";
     }
     if (!fault) {
-        void *value = packed_rest(filter);
+        void *value = packed_pack(filter);
         metrics_hold(value);
         replay_note_own();
         return value;
@@ -171,16 +175,16 @@ static void *on_rdb_load(RedisModuleIO *io, int encver) {
 
 /* ---- AOF ---------------------------------------------------------------------------------- */
 
-/* The filter as BF.LOADCHUNK commands, as BF.SCANDUMP would give them. One that is still loading
- * gets the pieces that have arrived, and so goes on loading. */
+/* Writes the filter as BF.LOADCHUNK commands, with the chunks of BF.SCANDUMP. A filter that is
+ * still loading gets the pieces that have arrived, so that it goes on loading. */
 static void on_aof_rewrite(RedisModuleIO *io, RedisModuleString *key, void *value) {
     struct packed_view view;
-    const struct filter *filter = packed_look(value, &view);
-    struct filter whole = *filter;
-    whole.is_loading = false;
-    whole.loaded = filter_array_bytes(filter);
+    const struct filter *filter = packed_view(value, &view);
+    struct filter complete = *filter;
+    complete.is_loading = false;
+    complete.loaded = filter_array_bytes(filter);
     size_t len;
-    char *header = encode_header(&whole, &len);
+    char *header = encode_header(&complete, &len);
     RedisModule_EmitAOF(io, "BF.LOADCHUNK", "slb", key, 1LL, header, len);
     RedisModule_Free(header);
     for (uint64_t at = 0; at < filter->loaded;) {
@@ -201,12 +205,12 @@ static void on_free(void *value) {
     packed_free(value);
 }
 
-/* Above 64 the server frees in the background: a layer counts one, and so does each page, for
- * giving pages back is what takes the time. */
+/* Above 64 the server frees in the background. Each layer counts one, and so does each page, since
+ * returning pages to the kernel takes the time. */
 static size_t on_free_effort(RedisModuleString *key, const void *value) {
     (void)key;
     struct packed_view view;
-    const struct filter *filter = packed_look(value, &view);
+    const struct filter *filter = packed_view(value, &view);
     return filter->nlayers + (size_t)(filter_array_bytes(filter) / 4096);
 }
 
@@ -223,20 +227,20 @@ static size_t on_mem_usage(const void *value) {
 
 static void *on_copy(RedisModuleString *from, RedisModuleString *to, const void *value) {
     (void)from, (void)to;
-    struct filter *whole = packed_unpack(value);
-    if (!whole) return NULL;
-    void *copy = packed_rest(whole);
+    struct filter *unpacked = packed_unpack(value);
+    if (!unpacked) return NULL;
+    void *copy = packed_pack(unpacked);
     metrics_hold(copy);
     return copy;
 }
 
-/* Moves one allocation to where it leaves less of a hole, if there is such a place. */
+/* Moves one allocation, if the allocator has a place that reduces fragmentation. */
 static void *moved(RedisModuleDefragCtx *ctx, void *ptr) {
     void *better = RedisModule_DefragAlloc(ctx, ptr);
     return better ? better : ptr;
 }
 
-/* The allocator moves small blocks only, so even a large filter is done at once. */
+/* The allocator moves small blocks only, so that even a large filter takes one call. */
 static int on_defrag(RedisModuleDefragCtx *ctx, RedisModuleString *key, void **value) {
     (void)key;
     *value = moved(ctx, *value);
@@ -251,12 +255,12 @@ static int on_defrag(RedisModuleDefragCtx *ctx, RedisModuleString *key, void **v
 
 static void on_digest(RedisModuleDigest *digest, void *value) {
     struct packed_view view;
-    const struct filter *filter = packed_look(value, &view);
+    const struct filter *filter = packed_view(value, &view);
     size_t len;
     char *header = encode_header(filter, &len);
     RedisModule_DigestAddStringBuffer(digest, header, len);
     RedisModule_Free(header);
-    // In pieces: the server's own digest counts in 32 bits.
+    // The bits go in pieces, since the server's digest counts their length in 32 bits.
     const uint8_t *bytes;
     size_t piece;
     for (uint64_t at = 0; (piece = codec_piece_at(filter, at, RDB_PIECE_BYTES, &bytes)) > 0;) {
@@ -291,8 +295,8 @@ static RedisModuleType *create(RedisModuleCtx *ctx, const char *name, int encodi
     return type;
 }
 
-/* RedisBloom's first: it is the one that may be taken, and Redis 7.0 leaks a type whose module
- * fails to load after it. */
+/* RedisBloom's type comes first, since another module may have registered it. If our own type were
+ * registered before that failure, Redis 7.0 would leak it. */
 int type_register(RedisModuleCtx *ctx) {
     type_redisbloom = create(ctx, REDISBLOOM_NAME, TYPE_REDISBLOOM_ENCODING, type_redisbloom_save,
                              type_redisbloom_load);

@@ -1,6 +1,6 @@
-/* The data types: how the server saves, loads, copies, sizes and frees a filter. There are two,
- * which differ in their RDB encoding only: `bloomport`, and RedisBloom's own `MBbloom--` for
- * foreign filters. */
+/* The data types: how the server saves, loads, copies, sizes and frees a filter. There are two
+ * types: `bloomport`, and RedisBloom's own `MBbloom--` for foreign filters. They differ in their
+ * RDB encoding only. */
 
 #ifndef BLOOMPORT_TYPE_H
 #define BLOOMPORT_TYPE_H
@@ -12,11 +12,11 @@
 extern RedisModuleType *type_bloomport;
 extern RedisModuleType *type_redisbloom;
 
-/* Registers both. REDISMODULE_ERR if the server refuses one, and a log line says which. */
+/* Registers both types. If the server refuses one, logs which and returns REDISMODULE_ERR. */
 int type_register(RedisModuleCtx *ctx);
 
-/* Why a value cannot be loaded: a client's RESTORE is held to the limits that its other commands
- * are held to. */
+/* The log's reason when a value is too large to load. A client's RESTORE has the same limits as its
+ * other commands. */
 #define TYPE_NO_MEMORY "not enough memory, or larger than bf.max-bytes or maxmemory"
 
 /* The RDB encoding of `MBbloom--` (type_redisbloom.c). */

@@ -1,8 +1,12 @@
-/* RedisBloom's RDB encoding, version 4: what a key of its type `MBbloom--` is saved as, so that its
- * files open here and ours open there. All else about such a key is as for any other (type.c).
+/* RedisBloom's RDB encoding, version 4, for foreign filters: keys of its type `MBbloom--`. Its
+ * files load here, and files that we write load there. All other functions of the type are in
+ * type.c.
  *
- * items, layers, options, growth; then for each layer its capacity, error rate, hashes, bits per
- * item, bits, n2, the array as one string, and its items (rdb/FORMAT.md, section 6). */
+ *   filter      items | layers | options | growth
+ *   each layer  capacity | error rate | hashes | bits per item | bits | n2 | array | items
+ *
+ * Each field is a value of the server's RDB format: a number, a double, or for the array a string.
+ * rdb/FORMAT.md, section 6, has the legal values. */
 
 #include "module/config.h"
 #include "module/metrics.h"
@@ -11,8 +15,8 @@
 
 /* ---- Saving ------------------------------------------------------------------------------- */
 
-/* Compressed or not as the server is told, as RedisBloom's are: the files are the same to the last
- * byte. */
+/* The server's rdbcompression applies to the array, as it does for RedisBloom. So the files are the
+ * same to the last byte. */
 static void save_layer(RedisModuleIO *io, const struct layer *layer) {
     struct redisbloom_layer fields = redisbloom_layer_of(layer);
     RedisModule_SaveUnsigned(io, fields.capacity);
@@ -39,7 +43,8 @@ void type_redisbloom_save(RedisModuleIO *io, void *value) {
 
 static const char TRUNCATED[] = "truncated";
 
-/* The filter with none of its layers, or NULL and what is wrong. */
+/* Loads the fields before the layers. Returns the filter without layers, or NULL and the reason in
+ * *fault. */
 static struct filter *load_fixed(RedisModuleIO *io, struct redisbloom_fixed *fixed,
                                  const char **fault) {
     fixed->items = RedisModule_LoadUnsigned(io);
@@ -55,7 +60,8 @@ static struct filter *load_fixed(RedisModuleIO *io, struct redisbloom_fixed *fix
     return filter;
 }
 
-/* The string that was read becomes the layer's array: no second copy of a large one is needed. */
+/* Loads one layer. Returns NULL or the reason of the failure. The string that was read becomes the
+ * layer's array, so that a large array needs no second copy. */
 static const char *load_layer(RedisModuleIO *io, uint64_t max_bytes, struct filter *filter) {
     struct redisbloom_layer fields;
     fields.capacity = RedisModule_LoadUnsigned(io);

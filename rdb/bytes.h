@@ -1,8 +1,9 @@
-/* A bounded little-endian reader and writer, byte by byte: no alignment, no host order.
+/* A bounded little-endian reader and writer. They work byte by byte, so that alignment and the
+ * host's byte order do not matter.
  *
- * The reader never goes past its end: it turns `bad` and gives zeroes from then on, so that a
- * decoder reads all its fields and checks once. The writer fills a buffer that the caller has
- * sized. */
+ * The reader never reads past its end. There it sets `bad` and returns zeroes from then on, so that
+ * a decoder reads all its fields and checks once. The writer fills a buffer that the caller has
+ * made large enough. */
 
 #ifndef BLOOMPORT_BYTES_H
 #define BLOOMPORT_BYTES_H
@@ -15,7 +16,7 @@
 struct reader {
     const uint8_t *at;
     size_t left;
-    bool bad; // something was read that is not there
+    bool bad; // a read went past the end
 };
 
 static inline uint64_t take_uint(struct reader *r, size_t nbytes) {

@@ -12,10 +12,10 @@
 #define VERSION 1
 #define FIXED_BYTES 48   // before the layers
 #define LAYER_BYTES 44   // each
-#define CHECKSUM_BYTES 8 // behind them
+#define CHECKSUM_BYTES 8 // after the layers
 #define FLAG_LOADING 1U
 #define FLAG_ESTIMATED 2U
-#define KNOWN_FLAGS (FLAG_LOADING | FLAG_ESTIMATED)
+#define ALL_FLAGS (FLAG_LOADING | FLAG_ESTIMATED)
 
 static size_t header_size(uint64_t nlayers) {
     return (size_t)(FIXED_BYTES + LAYER_BYTES * nlayers + CHECKSUM_BYTES);
@@ -64,7 +64,7 @@ void codec_encode_header(const struct filter *filter, uint8_t *out) {
 
 /* ---- Decoding ----------------------------------------------------------------------------- */
 
-/* Version, length and checksum: whether these bytes with our magic are a header at all. */
+/* Whether the length and the checksum of these bytes, which begin with our magic, are right. */
 static bool envelope_is_sound(const uint8_t *bytes, size_t len) {
     if (len < header_size(1)) return false;
     if ((len - header_size(0)) % LAYER_BYTES != 0) return false;
@@ -80,12 +80,12 @@ static void take_layer(struct reader *r, struct geometry geometry, struct layer 
     layer->error_rate = take_f64(r);
     layer->nhashes = take_u32(r);
     uint64_t nbits = take_u64(r);
-    if (nbits != 0) layer_set_nbits(layer, nbits); // 0 is rejected with the rest
+    if (nbits != 0) layer_set_nbits(layer, nbits); // limits_fault rejects 0
 }
 
-/* Everything before the layers; false if it is not what this version writes. */
+/* Reads the fields before the layers. False if they are not what this version writes. */
 static bool take_fixed(struct reader *r, struct filter *f, uint32_t *nlayers) {
-    take_u64(r); // the magic, checked with the envelope
+    take_u64(r); // the magic, which the caller has checked
     uint32_t version = take_u32(r);
     f->scheme = (enum scheme)take_u8(r);
     f->layout = (enum layout)take_u8(r);
@@ -97,11 +97,11 @@ static bool take_fixed(struct reader *r, struct filter *f, uint32_t *nlayers) {
     f->loaded = take_u64(r);
     f->is_loading = (flags & FLAG_LOADING) != 0;
     f->is_estimated = (flags & FLAG_ESTIMATED) != 0;
-    return !r->bad && version == VERSION && (flags & ~(uint64_t)KNOWN_FLAGS) == 0 &&
+    return !r->bad && version == VERSION && (flags & ~(uint64_t)ALL_FLAGS) == 0 &&
            f->layout < LAYOUT_COUNT && hash_is_scheme(f->scheme);
 }
 
-/* Reads the layers' fields and checks the filter as a whole. */
+/* Reads the fields of the layers and checks the whole filter. */
 static bool take_layers(struct reader *r, struct filter *f, uint32_t nlayers) {
     struct geometry geometry = {f->layout, f->scheme};
     for (uint32_t i = 0; i < nlayers; i++) take_layer(r, geometry, &f->layers[i]);
@@ -111,7 +111,7 @@ static bool take_layers(struct reader *r, struct filter *f, uint32_t nlayers) {
     return f->is_loading ? f->loaded < total : f->loaded == total;
 }
 
-/* The filter that a header of our own describes, without its bits. */
+/* Decodes a header of our own. The filter has no bit arrays yet. */
 static enum status decode_own(const uint8_t *bytes, size_t len, struct filter **out) {
     if (!envelope_is_sound(bytes, len)) return STATUS_CORRUPT;
     struct reader r = {bytes, len - CHECKSUM_BYTES, false};
@@ -132,7 +132,7 @@ static enum status decode_own(const uint8_t *bytes, size_t len, struct filter **
     return STATUS_OK;
 }
 
-/* The same of RedisBloom's: it has no magic, so everything else is taken for one. */
+/* Decodes a header of RedisBloom's. It has no magic, so all bytes without ours are tried. */
 static enum status decode_redisblooms(const uint8_t *bytes, size_t len, struct filter **out) {
     struct reader r = {bytes, len, false};
     const char *fault;
@@ -173,7 +173,7 @@ uint64_t codec_header_bytes(const uint8_t *bytes, size_t len) {
 
 /* ---- The bits ----------------------------------------------------------------------------- */
 
-/* The layer that byte `offset` lies in, and where in it; NULL past the end. */
+/* The layer of byte `offset`, and the byte's offset within it. NULL past the end. */
 static struct layer *locate(const struct filter *filter, uint64_t offset, uint64_t *within) {
     for (uint32_t i = 0; i < filter->nlayers; i++) {
         uint64_t size = layer_bytes(filter->layers[i].nbits);
@@ -215,11 +215,11 @@ bool codec_bits_are_sound(const struct filter *filter) {
     return true;
 }
 
-/* A foreign filter takes any piece at any time, as RedisBloom does. */
+/* A foreign filter accepts any piece at any time, as RedisBloom does. */
 static enum codec_piece overwrite(struct layer *layer, uint64_t within, const uint8_t *piece,
                                   size_t len) {
     uint8_t *bits = layer->bits + within;
-    if (memcmp(bits, piece, len) == 0) return CODEC_PIECE_KNOWN;
+    if (memcmp(bits, piece, len) == 0) return CODEC_PIECE_PRESENT;
     layer->ones = layer->ones - layer_ones_in(bits, len) + layer_ones_in(piece, len);
     memcpy(bits, piece, len);
     return CODEC_PIECE_STORED;
@@ -228,7 +228,7 @@ static enum codec_piece overwrite(struct layer *layer, uint64_t within, const ui
 enum codec_piece codec_put_piece(struct filter *filter, uint64_t end, const void *bytes,
                                  size_t len) {
     uint64_t total = filter_array_bytes(filter);
-    uint64_t start = end - len; // the caller has seen to it that len <= end
+    uint64_t start = end - len; // the caller has checked that len <= end
     if (end > total || start >= total) return CODEC_PIECE_OUTSIDE;
     uint64_t within;
     struct layer *layer = locate(filter, start, &within);
@@ -236,15 +236,15 @@ enum codec_piece codec_put_piece(struct filter *filter, uint64_t end, const void
     if (filter->is_foreign) return overwrite(layer, within, bytes, len);
     if (start > filter->loaded) return CODEC_PIECE_GAP;
 
-    // What has come before must be the same again; only the rest is news.
+    // The bytes that are present already must be the same again. Only the rest is stored.
     uint8_t *bits = layer->bits + within;
     const uint8_t *piece = bytes;
-    size_t known = (size_t)(end <= filter->loaded ? len : filter->loaded - start);
-    if (memcmp(bits, piece, known) != 0) return CODEC_PIECE_BAD;
-    if (known == len) return CODEC_PIECE_KNOWN;
-    memcpy(bits + known, piece + known, len - known);
+    size_t present = (size_t)(end <= filter->loaded ? len : filter->loaded - start);
+    if (memcmp(bits, piece, present) != 0) return CODEC_PIECE_BAD;
+    if (present == len) return CODEC_PIECE_PRESENT;
+    memcpy(bits + present, piece + present, len - present);
     if (end == total && !counts_are_sound(filter)) {
-        memset(bits + known, 0, len - known); // as they were
+        memset(bits + present, 0, len - present); // undo
         return CODEC_PIECE_BAD;
     }
     filter->loaded = end;

@@ -11,12 +11,12 @@ void batch_init(struct batch *batch, struct filter *filter) {
     for (size_t i = 0; i < 3; i++) batch->probes[i].n = batch->probes[i].npassing = 0;
 }
 
-/* The probe that was handed in `steps` calls before this one. */
+/* The probe that was filled `steps` calls before this one. */
 static struct probe *earlier(struct batch *batch, size_t steps) {
     return &batch->probes[(batch->step + 3 - steps) % 3];
 }
 
-/* The probe that comes. (Copied by loop: n is small, and 0 goes with hashes == NULL.) */
+/* Fills the next probe with n hashes. A loop copies them, since hashes may be NULL when n is 0. */
 static struct probe *take(struct batch *batch, const struct hash *hashes, size_t n) {
     struct probe *probe = earlier(batch, 0);
     probe->n = n;
@@ -26,8 +26,8 @@ static struct probe *take(struct batch *batch, const struct hash *hashes, size_t
 
 /* ---- Lookups -------------------------------------------------------------------------------- */
 
-/* The newest layer is looked at first; what it surely does not hold prefetches its first lines in
- * the older ones meanwhile. */
+/* Reads the first bits in the newest layer. An item that fails there can only be in an older layer,
+ * so its first lines in the older layers are prefetched now. */
 static void probe_rest(const struct filter *filter, struct probe *probe) {
     layer_probe_rest(filter_newest(filter), probe);
     for (uint32_t layer = filter->nlayers - 1; layer-- > 0;) {
@@ -59,8 +59,8 @@ size_t batch_contains(struct batch *batch, const struct hash *hashes, size_t n, 
 
 /* ---- Adds ----------------------------------------------------------------------------------- */
 
-/* Which probe is added while another comes: in CLASSIC the one before; in BLOCKED, where a probe
- * prefetches few lines, the one before that. */
+/* The probe whose items are added in this call. In CLASSIC it was filled one call ago. In BLOCKED a
+ * probe prefetches few lines, so it was filled two calls ago. */
 static struct probe *adding(struct batch *batch) {
     return earlier(batch, batch->filter->layout == LAYOUT_BLOCKED ? 2 : 1);
 }
@@ -77,7 +77,8 @@ static void probe_all(const struct filter *filter, struct probe *probe) {
 enum status batch_resume(struct batch *batch, bool *added, size_t *done) {
     struct filter *filter = batch->filter;
     struct probe *probe = adding(batch);
-    if (!layer_is_probed(filter_newest(filter), probe)) { // the filter has grown since
+    if (!layer_is_probed(filter_newest(filter),
+                         probe)) { // the filter has grown since the probe was filled
         layer_probe_all(filter_newest(filter), probe);
     }
     for (*done = 0; batch->next < probe->n; batch->next++, ++*done) {
@@ -93,7 +94,8 @@ void batch_skip(struct batch *batch) {
     batch->next++;
 }
 
-/* Whether all items of the probe surely go into the one layer, whose positions it has. */
+/* Whether the filter has one layer, the layer has room for every item of the probe, and the probe
+ * has their positions in it. Then no item needs a lookup in another layer. */
 static bool is_simple(const struct filter *filter, const struct probe *probe) {
     const struct layer *only = &filter->layers[0];
     return filter->nlayers == 1 && probe->n <= only->capacity - only->items &&
@@ -124,7 +126,7 @@ static size_t group_size(size_t from, size_t n) {
 void batch_contains_many(const struct filter *filter, const struct hash *hashes, size_t n,
                          bool *contained) {
     struct batch batch;
-    batch_init(&batch, (struct filter *)(uintptr_t)filter); // lookups leave it as it is
+    batch_init(&batch, (struct filter *)(uintptr_t)filter); // lookups change nothing
     for (size_t taken = 0, answered = 0; answered < n;) {
         size_t some = group_size(taken, n);
         bool answers[PROBE_ITEMS];

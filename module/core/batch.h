@@ -1,14 +1,26 @@
-/* Many items through a filter, as fast as the memory allows: a pipeline of three probes. While the
- * lines of one arrive, the one before it is looked at, and the one before that is answered.
+/* Many items through a filter, as fast as the memory allows.
  *
- *   call       1        2        3        4
- *   items    0..7  ->  first    rest    answer
- *            8..15 ->           first    rest    answer
- *           16..23 ->                    first    rest    answer
+ * A batch is a pipeline of three probes. Each call moves every probe one step on, so that the cache
+ * lines of one probe arrive while the core works on the other two:
  *
- * The caller hands in up to PROBE_ITEMS hashes at a time and gets the answers of those it handed in
- * some calls before, always in order; once it has no more, it hands in none until all are answered.
- * Answers, bits and counts are exactly those of one filter_contains or filter_add per item. */
+ *   lookups       call 1     call 2     call 3     call 4     call 5
+ *   items  0..7   first      rest       answer
+ *   items  8..15             first      rest       answer
+ *   items 16..23                        first      rest       answer
+ *
+ *     first    prefetch the lines of each item's first bits
+ *     rest     read those bits; prefetch the other lines of the items that have them all set
+ *     answer   read the other bits; fill in contained[]
+ *
+ *   adds, CLASSIC                       adds, BLOCKED
+ *                 call 1     call 2                   call 1     call 2     call 3
+ *   items  0..7   prefetch   add        items  0..7   prefetch   (wait)     add
+ *   items  8..15             prefetch   items  8..15             prefetch   (wait)
+ *
+ * The caller passes up to PROBE_ITEMS hashes per call and gets the answers for hashes of an earlier
+ * call, always in order. When the caller has no more hashes, it calls with n = 0 until every item
+ * is answered. Answers, bits and counts equal those of one filter_contains or filter_add per item.
+ */
 
 #ifndef BLOOMPORT_BATCH_H
 #define BLOOMPORT_BATCH_H
@@ -18,34 +30,38 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* A batch of lookups, or a batch of adds: never both. */
+/* A batch of lookups, or a batch of adds: one batch never mixes them. */
 struct batch {
     struct filter *filter;
-    size_t step;
-    size_t next; // adds: the first item of the probe under way that was not added yet
-    struct probe probes[3];
+    size_t step;            // calls so far; step % 3 is the probe that the next call fills
+    size_t next;            // adds: the first item of the current probe that is not added yet
+    struct probe probes[3]; // used in turn
 };
 
-/* A batch is 7 KiB, on the stack of the caller. */
+/* Starts an empty batch. It takes 7 KiB, which fit on the caller's stack. */
 void batch_init(struct batch *batch, struct filter *filter);
 
-/* Takes n hashes and answers an earlier probe: contained[0] on; returns for how many. */
+/* Takes n hashes and answers an earlier probe. Returns how many items that probe has; contained[0]
+ * to contained[that number - 1] are their answers. */
 size_t batch_contains(struct batch *batch, const struct hash *hashes, size_t n, bool *contained);
 
-/* Takes n hashes and adds an earlier probe: added[0] to added[*done - 1] answer for its items.
- * STATUS_GROW, STATUS_FULL: the item after those cannot be added. The caller grows the filter and
- * calls batch_resume, or batch_skip to leave that item out, or gives up. */
+/* Takes n hashes and adds the items of an earlier probe. added[0] to added[*done - 1] are the
+ * answers for the items that were added.
+ * STATUS_GROW, STATUS_FULL: the next item cannot be added. The caller grows the filter and calls
+ * batch_resume, or calls batch_skip and batch_resume to leave the item out, or gives up. */
 enum status batch_add(struct batch *batch, const struct hash *hashes, size_t n, bool *added,
                       size_t *done);
 
-/* Goes on with the rest of the probe; added and *done are as of batch_add, for the rest. */
+/* Adds the remaining items of the probe. added and *done mean what they mean in batch_add, and
+ * count from the first remaining item. */
 enum status batch_resume(struct batch *batch, bool *added, size_t *done);
 
-/* Leaves out the item that could not be added. */
+/* Skips the item that could not be added. */
 void batch_skip(struct batch *batch);
 
-/* Both for whole arrays: contained[i] or added[i] answers for hashes[i]. Adding stops at the first
- * item that is not STATUS_OK and returns its status; *done is then its index, else n. */
+/* Lookups and adds of n items: contained[i] or added[i] is the answer for hashes[i]. Adding stops
+ * at the first item that cannot be added, returns that item's status and sets *done to its index.
+ * If every item is added, *done is n. */
 void batch_contains_many(const struct filter *filter, const struct hash *hashes, size_t n,
                          bool *contained);
 enum status batch_add_many(struct filter *filter, const struct hash *hashes, size_t n, bool *added,

@@ -5,7 +5,7 @@
 static const uint32_t SALTS[BLOCKED_HASHES] = {0x47b6137bU, 0x44974d91U, 0x8824ad5bU, 0xa2b7289dU,
                                                0x705495c7U, 0x2df1424bU, 0x9efc4947U, 0x5c6bfb31U};
 
-/* ---- Plain C: byte by byte, so that the byte order of the machine does not matter ----------- */
+/* ---- Plain C: byte by byte, so that any byte order of the machine gives the same bits ------- */
 
 static bool plain_contains(const uint8_t *block, uint32_t x) {
     unsigned hit = 1;
@@ -34,7 +34,7 @@ static unsigned plain_add(uint8_t *block, uint32_t x) {
 #include <immintrin.h>
 #define AVX2 __attribute__((target("avx2")))
 
-/* One bit in each word. */
+/* The item's bits: one in each word. */
 static inline AVX2 __m256i item_mask(uint32_t x) {
     __m256i salts = _mm256_loadu_si256((const __m256i *)(const void *)SALTS);
     __m256i bit = _mm256_srli_epi32(_mm256_mullo_epi32(_mm256_set1_epi32((int)x), salts), 27);

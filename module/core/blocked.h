@@ -1,8 +1,13 @@
-/* The BLOCKED layout: all of an item's bits in one block of 32 bytes. See layer.h for the formula,
- * which is that of the Parquet specification.
+/* The BLOCKED layout: all of an item's bits lie in one block of 32 bytes, one in each of its eight
+ * words of 32 bits. layer.h has the formula, which is that of the Parquet specification.
  *
- * With AVX2, found at run time, a block is looked at as a whole; else plain C gives the same bits.
- */
+ *   bits of the layer   | block 0 | block 1 | ... | block b | ... |     b from the hash's high half
+ *                                                /           \
+ *                               | word 0 | word 1 |  ...  | word 7 |  one bit in each word, from
+ *                                                                     the hash's low half
+ *
+ * With AVX2, which is detected at run time, one instruction reads a block. Without it, plain C
+ * gives the same bits. */
 
 #ifndef BLOOMPORT_BLOCKED_H
 #define BLOOMPORT_BLOCKED_H
@@ -18,13 +23,15 @@
 #define BLOCKED_HASHES 8
 #define BLOCKED_MAX_BLOCKS ((uint64_t)1 << 32) // 32 bits of the hash choose the block
 
+/* Whether all eight bits of the item are set. */
 bool blocked_contains(const uint8_t *bits, uint64_t nbits, uint64_t hash);
 
-/* The same for n items: contained[i] answers for hashes[i]. */
+/* Looks up n items: contained[i] is the answer for hashes[i]. */
 void blocked_contains_many(const uint8_t *bits, uint64_t nbits, const struct hash *hashes, size_t n,
                            bool *contained);
 
-/* Where the item's block begins. The high half of the hash picks it, without a division. */
+/* The byte at which the item's block begins. The high half of the hash selects the block, without a
+ * division. */
 static inline uint64_t blocked_offset(uint64_t nbits, uint64_t hash) {
     uint64_t nblocks = nbits / BLOCKED_BLOCK_BITS;
     return (((hash >> 32) * nblocks) >> 32) * (BLOCKED_BLOCK_BITS / 8);
@@ -34,14 +41,14 @@ static inline void blocked_prefetch(const uint8_t *bits, uint64_t nbits, uint64_
     prefetch_line(bits + blocked_offset(nbits, hash));
 }
 
-/* Sets the item's bits; returns how many were not set before. */
+/* Sets the item's bits, and returns how many were not set before. */
 unsigned blocked_add(uint8_t *bits, uint64_t nbits, uint64_t hash);
 
-/* The same for n items: fresh[i] of hashes[i]. */
+/* Adds n items: fresh[i] is how many bits of hashes[i] were not set before. */
 void blocked_add_many(uint8_t *bits, uint64_t nbits, const struct hash *hashes, size_t n,
                       unsigned *fresh);
 
-/* For tests: whether AVX2 is used from now on, if the CPU has it. Returns whether it is. */
+/* For tests: switches AVX2 on, if the CPU has it, or off. Returns whether AVX2 is on now. */
 bool blocked_use_simd(bool wanted);
 
 #endif

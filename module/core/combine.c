@@ -1,4 +1,4 @@
-/* Filters put together. See combine.h. */
+/* The union and the intersection of filters. See combine.h. */
 
 #include "module/core/combine.h"
 
@@ -7,8 +7,8 @@
 
 #include <string.h>
 
-/* So much is combined with all others before the next: it stays in the first-level cache, and a
- * page that gains nothing is not written to. */
+/* A piece of this size is combined with all others before the next piece. It stays in the
+ * first-level cache, and a page that gains no bit is never written to. */
 #define PIECE_BYTES ((uint64_t)4096)
 
 enum difference combine_difference(const struct filter *a, const struct filter *b,
@@ -23,8 +23,8 @@ enum difference combine_difference(const struct filter *a, const struct filter *
     return DIFFERENCE_NONE;
 }
 
-/* Calls `combine` on the layer's bits and those of the same layer of the others that have it;
- * returns the sum of what it returned. */
+/* Calls `combine` on one layer of `into` and the same layer of every other filter that has it.
+ * Returns the sum of the results. */
 static uint64_t combine_layer(struct filter *into, uint32_t layer,
                               const struct filter *const *others, size_t n,
                               uint64_t (*combine)(uint8_t *, const uint8_t *, size_t)) {
@@ -40,7 +40,8 @@ static uint64_t combine_layer(struct filter *into, uint32_t layer,
     return sum;
 }
 
-/* No one knows how many items two filters have in common. An empty filter has none for sure. */
+/* How many items two filters share cannot be told, so the counts become estimates. Only the count
+ * of an empty filter is exact: 0. */
 static void estimate_items(struct filter *filter) {
     for (uint32_t i = 0; i < filter->nlayers; i++) {
         filter->layers[i].items = layer_estimate_items(&filter->layers[i]);
@@ -65,16 +66,16 @@ static const struct filter *first_with(const struct filter *const *others, uint3
     return *others;
 }
 
-/* Whether `into` can have `nlayers` layers, its own and those it lacks. The counts become
- * estimates, which may be as large as the number of bits: their sum must be legal whatever they
- * are. */
+/* Whether `into` can have `nlayers` layers: its own, and copies of those that it lacks. The item
+ * counts become estimates, each at most the number of bits. Their largest sum must be legal. */
 static enum status check_room(const struct filter *into, const struct filter *const *others,
                               uint32_t nlayers, uint64_t max_bytes) {
     uint64_t bytes = filter_structure_bytes(nlayers), most = 0;
     for (uint32_t i = 0; i < nlayers; i++) {
         const struct filter *from = i < into->nlayers ? into : first_with(others, i);
         const struct layer *layer = &from->layers[i];
-        if (from->is_foreign != into->is_foreign) return STATUS_PARAM; // other fields are legal
+        if (from->is_foreign != into->is_foreign)
+            return STATUS_PARAM; // their fields have other ranges
         bytes += layer_bytes(layer->nbits);
         most += layer->capacity > layer->nbits ? layer->capacity : layer->nbits;
         if (most > LIMITS_MAX_COUNT) return STATUS_PARAM;
@@ -82,7 +83,7 @@ static enum status check_room(const struct filter *into, const struct filter *co
     return bytes > max_bytes && nlayers > into->nlayers ? STATUS_NOMEM : STATUS_OK;
 }
 
-/* Gives `into` copies of the layers it lacks. On any failure it is as before. */
+/* Gives `into` copies of the layers that it lacks. On failure `into` is unchanged. */
 static enum status extend(struct filter *into, const struct filter *const *others,
                           uint32_t nlayers) {
     struct layer *layers = mem_alloc(nlayers * sizeof(*layers));

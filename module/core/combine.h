@@ -1,6 +1,11 @@
-/* Filters put together, bit by bit. Filters can be combined if the same item sets the same bits in
- * both: equal scheme and layout and, layer by layer, equal m and k. What else they were made with
- * (promise, capacities, expansion) may differ. */
+/* The union and the intersection of filters, bit by bit. Two filters can be combined if an item
+ * sets the same bits in both: their scheme and layout are equal and, layer by layer, m and k. Their
+ * promise, capacities and expansion may differ.
+ *
+ *   into          layer 0       layer 1
+ *   other         layer 0       layer 1       layer 2      chains may have different lengths
+ *   union         0 OR 0        1 OR 1        a copy of 2
+ *   intersection  0 AND 0       chains of one layer only */
 
 #ifndef BLOOMPORT_COMBINE_H
 #define BLOOMPORT_COMBINE_H
@@ -19,23 +24,24 @@ enum difference {
     DIFFERENCE_HASHES, // a layer's k
 };
 
-/* The first thing for which two filters cannot be combined. *layer, written for the last two: the
- * index of the layer. A longer chain goes with a shorter one: what only one has is no difference.
- */
+/* The first reason why two filters cannot be combined. For DIFFERENCE_BITS and DIFFERENCE_HASHES,
+ * *layer is the index of the layer. Layers that only the longer chain has are no difference. */
 enum difference combine_difference(const struct filter *a, const struct filter *b, uint32_t *layer);
 
-/* Adds to `into` all bits of the n others, and the layers that it lacks, as the first of them has
- * them. `into` keeps its parameters; its item counts become estimates. It may be among the others.
- * *changed: whether it gained a bit or a layer; if not, nothing was written at all.
- * STATUS_NOMEM: the new layers would make it larger than max_bytes, or the allocator said no.
- * STATUS_PARAM: it lacks layers that it cannot have: the capacities would add up to more than
+/* Adds all bits of the n others to `into`. A layer that `into` lacks is copied from the first other
+ * that has it, and then united with the rest. `into` keeps its parameters; its item counts become
+ * estimates. `into` may be among the others.
+ * *changed: whether `into` gained a bit or a layer. If it is false, nothing was written.
+ * STATUS_NOMEM: the new layers would make `into` larger than max_bytes, or there is no memory.
+ * STATUS_PARAM: `into` cannot have a layer that it lacks: the capacities would add up to more than
  * LIMITS_MAX_COUNT, or one filter is foreign and the other is not. */
 enum status combine_union(struct filter *into, const struct filter *const *others, size_t n,
                           uint64_t max_bytes, bool *changed);
 
-/* A filter with the bits that all n sources have, n >= 1, of one layer each; otherwise as the first
- * of them. It holds every item that all of them hold. Its item count is an estimate.
- * STATUS_NOMEM: it would take more than max_bytes, or the allocator said no. */
+/* Makes a filter of the bits that all n sources have. Each source has one layer, and n is at least
+ * 1. The parameters are those of the first source. The result contains every item that all sources
+ * contain; its item count is an estimate.
+ * STATUS_NOMEM: the result would be larger than max_bytes, or there is no memory. */
 enum status combine_intersection(const struct filter *const *sources, size_t n, uint64_t max_bytes,
                                  struct filter **out);
 

@@ -22,7 +22,7 @@ double filter_first_rate(double error_rate, uint32_t expansion) {
     return expansion ? error_rate * SIZING_FIRST_SHARE : error_rate;
 }
 
-/* The size and the promised rate of the first layer. */
+/* The size and the error rate of the first layer. False if there is no such size. */
 static bool size_first_layer(const struct filter_params *p, struct sizing *size, double *rate) {
     struct geometry geometry = {p->layout, p->scheme};
     if (p->is_foreign) {
@@ -126,7 +126,7 @@ enum status filter_alloc_bits(struct filter *filter) {
 enum status filter_empty(struct filter *filter, bool *changed) {
     struct layer *first = &filter->layers[0];
     *changed = filter->nlayers > 1 || first->ones > 0 || filter->is_estimated;
-    if (!*changed) return STATUS_OK; // its pages stay as they are
+    if (!*changed) return STATUS_OK; // nothing is written
     if (filter->nlayers > 1) {
         struct layer *alone = mem_alloc(sizeof(*alone));
         if (!alone) return STATUS_NOMEM;
@@ -146,8 +146,8 @@ enum status filter_empty(struct filter *filter, bool *changed) {
 
 /* ---- Items ---------------------------------------------------------------------------------- */
 
-/* Whether any of the first n layers contains the item. The newest first: it is the largest, and
- * holds what was added last. */
+/* Whether any of the first n layers contains the item. The newest of them is probed first: it is
+ * the largest, and holds the items that were added last. */
 static bool any_contains(const struct layer *layers, uint32_t n, struct hash hash) {
     while (n-- > 0) {
         if (layer_contains(&layers[n], hash)) return true;
@@ -167,12 +167,12 @@ bool filter_probed_contains(const struct filter *filter, const struct probe *pro
 enum status filter_probed_add(struct filter *filter, const struct probe *probe, size_t i,
                               bool *added) {
     struct layer *newest = filter_newest(filter);
-    bool is_known = any_contains(filter->layers, filter->nlayers - 1, probe->hashes[i]);
-    if (!is_known && newest->items >= newest->capacity) {
-        is_known = layer_probed_contains(newest, probe, i);
-        if (!is_known) return filter->expansion == 0 ? STATUS_FULL : STATUS_GROW;
+    bool is_present = any_contains(filter->layers, filter->nlayers - 1, probe->hashes[i]);
+    if (!is_present && newest->items >= newest->capacity) {
+        is_present = layer_probed_contains(newest, probe, i);
+        if (!is_present) return filter->expansion == 0 ? STATUS_FULL : STATUS_GROW;
     }
-    *added = !is_known && layer_probed_add(newest, probe, i);
+    *added = !is_present && layer_probed_add(newest, probe, i);
     return STATUS_OK;
 }
 
@@ -186,12 +186,12 @@ enum status filter_add(struct filter *filter, struct hash hash, bool *added) {
 
 /* ---- Growth --------------------------------------------------------------------------------- */
 
-/* Up to so many layers a chain grows by its expansion alone. Then a new layer has at least the
- * capacity of all before it, so that the capacity doubles with every layer: however small a filter
- * began, and with an expansion of 1 too, memory ends before the chain has 64 layers. */
+/* Up to this many layers, the expansion alone decides the capacity of a new layer. From then on a
+ * new layer has at least the capacity of all layers before it, so that the total doubles. So a
+ * chain runs out of memory before it has 64 layers, even one that began small with expansion 1. */
 #define SLOW_LAYERS 16
 
-/* The capacity of the layer that comes next; false if it is more than a number can say. */
+/* The capacity of the next layer. False if it exceeds 64 bits. */
 static bool next_capacity(const struct filter *filter, uint64_t *out) {
     uint64_t last = filter_newest(filter)->capacity, sum = filter_capacity(filter), capacity;
     if (__builtin_mul_overflow(last, filter->expansion, &capacity)) return false;
@@ -200,14 +200,14 @@ static bool next_capacity(const struct filter *filter, uint64_t *out) {
     return true;
 }
 
-/* The error rate left for the layer that comes next. RedisBloom's filters grow by its own rules, so
- * that they can go back. */
+/* The error rate of the next layer. Filters of RedisBloom, foreign or imported, grow by its own
+ * rules, so that RedisBloom can load them again. */
 static double next_layer_rate(const struct filter *filter, uint64_t capacity) {
     if (filter->scheme == SCHEME_MURMUR) return filter_newest(filter)->error_rate / 2;
     const struct layer *first = &filter->layers[0];
     double before = (double)filter_capacity(filter);
     double share = sizing_growth_share((double)first->capacity, before, before + (double)capacity);
-    // By bits per key the growth may cost as much again as the first layer's rate.
+    // Sized by bits per key, a filter promises twice its first layer's rate: growth gets one half.
     double budget = filter->bits_per_key != 0 ? first->error_rate
                                               : filter->error_rate * (1 - SIZING_FIRST_SHARE);
     return budget * share;
@@ -222,7 +222,7 @@ static bool size_next_layer(const struct filter *filter, uint64_t capacity, doub
     return sizing_by_error(capacity, rate, filter_geometry(filter), size);
 }
 
-/* Appends a layer that exists. On failure the filter is as before. */
+/* Appends a layer that the caller has made. On failure the filter is unchanged. */
 static enum status append_layer(struct filter *filter, const struct layer *fresh) {
     struct layer *layers = mem_alloc((filter->nlayers + 1) * sizeof(*layers));
     if (!layers) return STATUS_NOMEM;

@@ -1,18 +1,25 @@
-/* The scalable filter: what a key holds. A chain of layers, the newest last; items go into the
- * newest, and when that holds its capacity a larger one is appended (Almeida et al. 2007).
+/* The scalable filter: what a key holds. A filter is a chain of layers. Items are added to the
+ * newest layer; when that layer holds its capacity, a new one is appended (Almeida et al. 2007).
  *
- *   struct filter            layers[0]        layers[1]      layers[nlayers - 1]
- *   parameters, promise ---> oldest, full --> full --> ... --> newest: items are added here
+ *   struct filter           layers[0]    layers[1]          layers[nlayers - 1]
+ *   +------------+          +--------+   +--------+         +--------+
+ *   | parameters |          | oldest |   |        |         | newest |   items are added here
+ *   | layers ----|--------> | full   |   | full   |   ...   |        |
+ *   | nlayers    |          | bits   |   | bits   |         | bits   |
+ *   +------------+          +---|----+   +---|----+         +---|----+
+ *                               v            v                  v
+ *                            m bits       m bits             m bits       one array per layer
  *
- * "Contains" means "maybe": false is certain, true is wrong at most as often as promised.
+ * "Contains" means "maybe". False is certain; true is wrong at most as often as promised.
  *
- * The promise. A filter sized by error rate p gives a false positive at most with probability p,
- * however far it grows; one sized by bits per key has exactly those bits in its first layer, and
- * grows within twice the rate they give. How the rate is shared among the layers stands in
- * sizing.c. Tuned for: far more lookups than adds, few layers, arrays larger than the caches.
+ * The promise. A filter sized by error rate p gives a false positive with probability p at most,
+ * however far it grows. A filter sized by bits per key has exactly those bits in its first layer,
+ * and grows within twice the false-positive rate that they give. sizing.c says how the layers share
+ * the rate. The code is tuned for far more lookups than adds, few layers, and arrays larger than
+ * the caches.
  *
- * An add never grows a filter by itself: filter_add returns STATUS_GROW, the caller, who knows how
- * large it may become, calls filter_grow, and adds again. */
+ * An add never grows a filter: filter_add returns STATUS_GROW. The caller, who has the limits,
+ * calls filter_grow and adds the item again. */
 
 #ifndef BLOOMPORT_FILTER_H
 #define BLOOMPORT_FILTER_H
@@ -31,56 +38,57 @@
 /* What a user chooses at creation. */
 struct filter_params {
     uint64_t capacity;   // of the first layer, 1 to LIMITS_MAX_COUNT
-    double error_rate;   // between 0 and 1, both excluded; not used if bits_per_key is
+    double error_rate;   // over 0, under 1; ignored if bits_per_key is over 0
     double bits_per_key; // 1 to 256, or 0: sized by error_rate
     uint32_t expansion;  // 0 (non-scaling) to LIMITS_MAX_EXPANSION
     enum layout layout;
     enum scheme scheme;
-    bool is_foreign; // as RedisBloom would make it: by error rate, CLASSIC, MURMUR
+    bool is_foreign; // RedisBloom's type and sizing: by error rate, CLASSIC, MURMUR
 };
 
 struct filter {
-    uint8_t form;      // 0, which tells it from a packed one (packed.h); must come first
-    bool is_loading;   // its bytes are still arriving, in pieces
+    uint8_t form;      // 0; a packed filter has PACKED_FORM here (packed.h); must come first
+    bool is_loading;   // the bytes are still arriving, in pieces
     bool is_estimated; // the item counts are estimates from the set bits, as after an import
-    bool is_foreign;   // RedisBloom's, and so are its growth and its bytes (rdb/redisbloom.h)
+    bool is_foreign;   // of RedisBloom's type: grows and is saved by its rules (FORMAT.md)
     enum layout layout;
     enum scheme scheme;
     uint32_t nlayers;
     struct layer *layers; // at least one, oldest first
     uint32_t expansion;   // a new layer's capacity over the last one's; 0: non-scaling
-    uint32_t growth;      // of a foreign filter: the same, but a non-scaling one has it too; else 0
+    uint32_t growth;      // foreign: RedisBloom's field, which non-scaling ones have too; else 0
     double error_rate;    // as in filter_params; 0 if sized by bits per key
     double bits_per_key;  // as in filter_params; 0 if sized by error rate
-    uint64_t loaded;      // bytes that have arrived, over all layers; all if not is_loading
+    uint64_t loaded;      // bytes of bits that have arrived, over all layers; all if not is_loading
 };
 
-/* A fresh, empty filter of at most max_bytes bytes.
- * STATUS_PARAM: a parameter out of range, or more bits than layout and scheme can address.
- * STATUS_NOMEM: it would take more than max_bytes, or there is no memory. */
+/* Makes an empty filter of at most max_bytes bytes.
+ * STATUS_PARAM: a parameter is out of range, or layout and scheme cannot address so many bits.
+ * STATUS_NOMEM: the filter would be larger than max_bytes, or there is no memory. */
 enum status filter_new(const struct filter_params *params, uint64_t max_bytes, struct filter **out);
 
-/* The bytes that such a filter takes; UINT64_MAX if filter_new would return STATUS_PARAM. */
+/* Returns the bytes that such a filter takes; UINT64_MAX if filter_new would return STATUS_PARAM.
+ */
 uint64_t filter_new_bytes(const struct filter_params *params);
 
-/* A filter with room for `nlayers` layers, none of them there yet: for decoders, which fill in
- * everything. NULL if there is no memory. */
+/* Makes a filter with room for `nlayers` layers and nlayers = 0. Decoders fill in every field. NULL
+ * if there is no memory. */
 struct filter *filter_new_bare(uint32_t nlayers);
 
-/* A filter of its own with the same contents. STATUS_NOMEM if there is no memory. */
+/* Makes a deep copy. STATUS_NOMEM if there is no memory. */
 enum status filter_copy(const struct filter *from, struct filter **out);
 
 void filter_free(struct filter *filter);
 
-/* Gives every layer of a decoded filter, none of which has bits yet, an array of zeroes.
+/* Gives every layer of a decoded filter an array of zeroes; no layer may have an array yet.
  * STATUS_NOMEM if there is no memory. */
 enum status filter_alloc_bits(struct filter *filter);
 
-/* Removes all items: what is left is the first layer, empty, and the parameters. *changed: whether
- * it was any different. STATUS_NOMEM if it has more layers and there is no memory. */
+/* Removes all items. The parameters and the first layer, empty, are left. *changed: whether the
+ * filter was different before. STATUS_NOMEM if it has several layers and there is no memory. */
 enum status filter_empty(struct filter *filter, bool *changed);
 
-/* The first layer's part of the error rate that was asked for. */
+/* The first layer's part of the filter's error rate. */
 double filter_first_rate(double error_rate, uint32_t expansion);
 
 /* The layer that takes new items. */
@@ -88,63 +96,63 @@ static inline struct layer *filter_newest(const struct filter *filter) {
     return &filter->layers[filter->nlayers - 1];
 }
 
-/* The hash of an item; layout and scheme are all that it needs of the filter. */
+/* The hash of an item, which depends on the filter's layout and scheme only. */
 static inline struct hash filter_hash(const struct filter *filter, const void *item, size_t len) {
     return layer_hash(
         &(struct layer){.layout = (uint8_t)filter->layout, .scheme = (uint8_t)filter->scheme}, item,
         len);
 }
 
-/* False: surely never added. True: maybe added. */
+/* False: the item was certainly never added. True: it may have been added. */
 bool filter_contains(const struct filter *filter, struct hash hash);
 
 /* Adds an item. *added: whether the filter changed, that is, did not contain the item already.
- * STATUS_GROW: the newest layer holds its capacity. STATUS_FULL: the same, and the filter does not
- * scale. An item that is contained already is STATUS_OK, not added, even in a full filter. */
+ * STATUS_GROW: the newest layer holds its capacity.
+ * STATUS_FULL: the newest layer holds its capacity, and the filter is non-scaling.
+ * An item that the filter contains already gives STATUS_OK, even if the filter is full. */
 enum status filter_add(struct filter *filter, struct hash hash, bool *added);
 
-/* Both for item i of a probe of the newest layer (layer_probe_all). */
+/* Look up or add item i of a probe that layer_probe_all filled with the newest layer. */
 bool filter_probed_contains(const struct filter *filter, const struct probe *probe, size_t i);
 enum status filter_probed_add(struct filter *filter, const struct probe *probe, size_t i,
                               bool *added);
 
-/* Appends a new, empty layer, the filter's size then being at most max_bytes bytes and, if it is
- * foreign, max_layers layers. STATUS_NOMEM: that or another limit (limits.h) is in the way, or
- * there is no memory; then the filter is as before. */
+/* Appends an empty layer. Afterwards the filter has max_bytes bytes at most and, if it is foreign,
+ * max_layers layers at most. STATUS_NOMEM: one of these limits or of limits.h would be exceeded, or
+ * there is no memory; the filter is unchanged. */
 enum status filter_grow(struct filter *filter, uint64_t max_bytes, uint32_t max_layers);
 
-/* The bytes that it takes when it has grown; UINT64_MAX if it never can. */
+/* Returns the bytes that the filter takes when it has grown; UINT64_MAX if it never can. */
 uint64_t filter_grown_bytes(const struct filter *filter);
 
-/* Sums. In the header, since BF.ADD needs them before and after (metrics.h). */
+/* ---- Sums over all layers. They are inline, since BF.ADD computes them twice (metrics.h). ---- */
 
-/* Over all layers. */
 static inline uint64_t filter_capacity(const struct filter *filter) {
     uint64_t sum = 0;
     for (uint32_t i = 0; i < filter->nlayers; i++) sum += filter->layers[i].capacity;
     return sum;
 }
 
-/* Adds that changed it. */
+/* The adds that changed the filter. */
 static inline uint64_t filter_items(const struct filter *filter) {
     uint64_t sum = 0;
     for (uint32_t i = 0; i < filter->nlayers; i++) sum += filter->layers[i].items;
     return sum;
 }
 
-/* The bit arrays alone. */
+/* The bytes of the bit arrays. */
 static inline uint64_t filter_array_bytes(const struct filter *filter) {
     uint64_t sum = 0;
     for (uint32_t i = 0; i < filter->nlayers; i++) sum += layer_bytes(filter->layers[i].nbits);
     return sum;
 }
 
-/* All but the bit arrays that is asked of the allocator. */
+/* The bytes that a filter allocates besides its bit arrays. */
 static inline uint64_t filter_structure_bytes(uint64_t nlayers) {
     return sizeof(struct filter) + nlayers * sizeof(struct layer);
 }
 
-/* Both. */
+/* All bytes that a filter allocates. */
 static inline uint64_t filter_size_bytes(const struct filter *filter) {
     return filter_structure_bytes(filter->nlayers) + filter_array_bytes(filter);
 }

@@ -1,15 +1,16 @@
-/* Item bytes -> two 64-bit words, once per item, whatever the number of layers.
+/* An item's bytes are hashed once, into two 64-bit words, however many layers there are.
  *
- * From the pair all probes follow (Kirsch and Mitzenmacher 2006): position i of an array of m bits
- * is (a + i*b mod 2^64) mod m. The schemes differ only in how the pair is made:
+ * All positions follow from the pair (Kirsch and Mitzenmacher 2006): in an array of m bits,
+ * position i is (a + i*b mod 2^64) mod m. The schemes differ only in how they compute the pair:
  *
- *   xxh64   a = XXH64(item, seed 0), b = XXH64(item, seed 1). The default.
- *   fnv1a   x = SplitMix64 finaliser of FNV-1a 64; a = low half, b = high half of x. Being 32 bits
- *           wide, they cannot address more than 2^32 bits evenly.
+ *   item --hash--> (a, b) --> a mod m, a+b mod m, a+2b mod m, ...    the item's k positions
  *
- *   murmur  MurmurHash64A twice, the second seeded with the first: RedisBloom's.
- *   leveldb LevelDB's 32-bit hash h, and h rotated; here both in the high half, so that the walk
- *           wraps at 2^32 as LevelDB's does (see hash_shift).
+ *   xxh64    a = XXH64(item, seed 0), b = XXH64(item, seed 1). This is the default.
+ *   fnv1a    a and b are the low and the high half of SplitMix64's finaliser of FNV-1a 64. They are
+ *            32 bits wide, so they cannot address more than 2^32 bits evenly.
+ *   murmur   a is MurmurHash64A of the item, b the same with a as its seed. This is RedisBloom's.
+ *   leveldb  a is LevelDB's 32-bit hash, b is a rotated. Both stand in the high half of their word,
+ *            so that the positions wrap at 2^32 as in LevelDB (see hash_shift).
  *
  * The numbers of the schemes and the seeds are part of the file format: they never change.
  * This is the only file that includes xxhash.h. */
@@ -28,13 +29,13 @@ enum scheme {
     SCHEME_XXH64 = 0,
     SCHEME_FNV1A = 1,
     SCHEME_MURMUR = 2,
-    SCHEME_LEVELDB = 4, // 3 is kept for valkey-bloom's
+    SCHEME_LEVELDB = 4, // 3 is reserved for valkey-bloom's hash
     SCHEME_COUNT
 };
 
 struct hash {
-    uint64_t a; // where the walk over the array starts
-    uint64_t b; // its stride
+    uint64_t a; // where the walk over the positions starts
+    uint64_t b; // the stride of the walk
 };
 
 static inline uint64_t hash_fnv1a(const uint8_t *bytes, size_t len) {
@@ -113,13 +114,13 @@ static inline bool hash_is_scheme(uint64_t number) {
     return number < SCHEME_COUNT && number != 3;
 }
 
-/* A position is (a + i*b mod 2^64) >> shift, mod m. */
+/* The shift of a scheme: a position is ((a + i*b mod 2^64) >> shift) mod m. */
 static inline unsigned hash_shift(enum scheme scheme) {
     return scheme == SCHEME_LEVELDB ? 32 : 0;
 }
 
-/* Whether the words of the pair are so wide that the walk over the array wraps round at 2^64, which
- * sizing counts on. */
+/* Whether the words of the pair are so wide that the walk wraps round at 2^64. Sizing relies on the
+ * wraps (rate.c). */
 static inline bool hash_wraps(enum scheme scheme) {
     return scheme == SCHEME_XXH64 || scheme == SCHEME_MURMUR;
 }

@@ -35,11 +35,11 @@ enum status layer_init(struct layer *layer, struct sizing size, struct geometry 
     return STATUS_OK;
 }
 
-/* From here on there are lookups enough that miss the TLB: it reaches over 8 MiB on current CPUs.
- */
+/* A TLB of current CPUs covers about 8 MiB. From this size on most lookups miss it. */
 #define HUGE_BYTES ((uint64_t)32 * 1024 * 1024)
 
-/* With one bit in 256 set, a page of 4 KiB has 128: none is left that nothing was written to. */
+/* A layer is dense from this many set bits on. With one bit in 256 set, a page of 4 KiB has 128 on
+ * average, so practically every page has been written to. */
 static uint64_t dense_ones(const struct layer *layer) {
     return layer->nbits / 256;
 }
@@ -54,8 +54,8 @@ void layer_advise_pages(struct layer *layer) {
     }
 }
 
-/* Copies the pages that have a set bit, to memory that is all zero. Reading a page that was never
- * written to makes nothing resident, writing to it does. */
+/* Copies the pages that have a set bit to memory that is all zero. Writing to a page makes it
+ * resident; reading one that was never written to does not. */
 static void copy_set_pages(uint8_t *to, const uint8_t *from, size_t size) {
     const size_t page = 4096;
     for (size_t at = 0; at < size; at += page) {
@@ -101,7 +101,7 @@ static inline uint64_t set_bit(struct layer *layer, uint64_t pos) {
     return fresh;
 }
 
-/* The definition of CLASSIC, and what is used for a k that no probe has room for. */
+/* The definition of CLASSIC. It serves layers whose k exceeds PROBE_MAX_HASHES. */
 static bool classic_contains(const struct layer *layer, struct hash hash) {
     uint64_t walk = hash.a;
     for (uint32_t i = 0; i < layer->nhashes; i++, walk += hash.b) {
@@ -118,7 +118,7 @@ static uint64_t classic_add(struct layer *layer, struct hash hash) {
     return fresh;
 }
 
-/* Counts an add that set so many bits for the first time; whether it set any. */
+/* Counts an add that set `fresh` new bits. Returns whether it set any. */
 static bool count_fresh(struct layer *layer, uint64_t fresh) {
     bool was_sparse = layer->ones < dense_ones(layer);
     layer->ones += fresh;
@@ -136,7 +136,7 @@ bool layer_add(struct layer *layer, struct hash hash) {
 
 /* ---- Positions ------------------------------------------------------------------------------ */
 
-/* Whether a probe has room for the positions of an item; else it is probed bit by bit. */
+/* Whether a probe has room for an item's positions. If not, the item is probed bit by bit. */
 static bool has_positions(const struct layer *layer) {
     return layer->layout == LAYOUT_CLASSIC && layer->nhashes <= PROBE_MAX_HASHES;
 }
@@ -151,7 +151,7 @@ static inline void locate(const struct layer *layer, struct hash hash, uint64_t 
     }
 }
 
-/* Without a branch, for lines that have arrived. */
+/* Reads without a branch, for lines that have arrived. */
 static inline bool all_set(const struct layer *layer, const uint64_t *pos, uint32_t from,
                            uint32_t to) {
     bool hit = true;
@@ -159,7 +159,7 @@ static inline bool all_set(const struct layer *layer, const uint64_t *pos, uint3
     return hit;
 }
 
-/* For one item, whose lines may yet arrive: the first bit that is not set is enough. */
+/* Stops at the first bit that is not set, for one item whose lines may not have arrived. */
 static bool are_set(const struct layer *layer, const uint64_t *pos) {
     for (uint32_t i = 0; i < layer->nhashes; i++) {
         if (!bit_is_set(layer, pos[i])) return false;
@@ -167,8 +167,8 @@ static bool are_set(const struct layer *layer, const uint64_t *pos) {
     return true;
 }
 
-/* Sets the bits and returns how many were not set. Nothing is written for an item whose bits are
- * all there: its lines stay clean, and its pages are not copied while a child is saving. */
+/* Sets the bits and returns how many were not set before. If all were set, nothing is written: the
+ * lines stay clean, and the pages are not copied while a child process is saving. */
 static uint64_t set_all(struct layer *layer, const uint64_t *pos) {
     if (all_set(layer, pos, 0, layer->nhashes)) return 0;
     uint64_t fresh = 0;
@@ -180,14 +180,14 @@ bool layer_contains(const struct layer *layer, struct hash hash) {
     if (layer->layout == LAYOUT_BLOCKED) return blocked_contains(layer->bits, layer->nbits, hash.a);
     if (!has_positions(layer)) return classic_contains(layer, hash);
     uint64_t pos[PROBE_MAX_HASHES];
-    locate(layer, hash, pos, 0, layer->nhashes); // all lines are prefetched before one is read
+    locate(layer, hash, pos, 0, layer->nhashes); // prefetches all lines before one is read
     return are_set(layer, pos);
 }
 
 /* ---- Probes --------------------------------------------------------------------------------- */
 
-/* In a layer that is half full three bits find seven absent items out of eight, so only the first
- * three lines are prefetched at first, and the rest of those that pass. */
+/* In a layer whose bits are half set, three bits reject seven of eight absent items. So three lines
+ * are prefetched first, and the others only for the items that pass. */
 #define FIRST_HASHES 3
 
 static uint32_t first_hashes(const struct layer *layer) {
@@ -200,7 +200,7 @@ static void prefetch_blocks(const struct layer *layer, const struct probe *probe
     }
 }
 
-/* The positions 0 to `to` - 1 of each item. */
+/* Computes the positions 0 to `to` - 1 of each item and prefetches their lines. */
 static void locate_each(const struct layer *layer, struct probe *probe, uint32_t to) {
     if (layer->layout == LAYOUT_BLOCKED) {
         prefetch_blocks(layer, probe);
@@ -215,9 +215,9 @@ void layer_probe_first(const struct layer *layer, struct probe *probe) {
     locate_each(layer, probe, first_hashes(layer));
 }
 
-/* Looks at the first lines. Whether an item passes nobody can foresee, least of all the core, so it
- * is noted instead of branched on. (Half of the branches were mispredicted, and what is prefetched
- * after that is prefetched late: 60 ns an item at 238 MiB instead of 51.) */
+/* Reads the first bits and lists the items that pass. The core cannot predict which items pass, so
+ * the loop has no branch on it. (Half of the branches were mispredicted, and the prefetches after
+ * them came late: 60 ns an item at 238 MiB instead of 51.) */
 static void note_passing(const struct layer *layer, struct probe *probe) {
     probe->npassing = 0;
     for (size_t i = 0; i < probe->n; i++) {
@@ -227,8 +227,9 @@ static void note_passing(const struct layer *layer, struct probe *probe) {
     }
 }
 
-/* Prefetches the rest once more. A core drops some prefetches while it waits for as many lines as
- * it can; those on their way cost nothing. (64 ns a present item instead of 76.) */
+/* Prefetches the other lines a second time. A core drops prefetches while it waits for as many
+ * lines as it can; lines that are on their way cost nothing. (64 ns a present item instead of 76.)
+ */
 static void prefetch_again(const struct layer *layer, const uint64_t *pos) {
     for (uint32_t i = first_hashes(layer); i < layer->nhashes; i++) {
         prefetch_line(layer->bits + (pos[i] >> 3));
@@ -237,7 +238,7 @@ static void prefetch_again(const struct layer *layer, const uint64_t *pos) {
 
 void layer_probe_rest(const struct layer *layer, struct probe *probe) {
     if (!has_positions(layer)) {
-        memset(probe->passes, false, sizeof(probe->passes)); // not looked at before the answer
+        memset(probe->passes, false, sizeof(probe->passes)); // layer_probe_contains reads the bits
         return;
     }
     note_passing(layer, probe);
@@ -324,7 +325,7 @@ void layer_prefetch_first(const struct layer *layer, struct hash hash) {
     }
 }
 
-/* ---- The bits as a whole -------------------------------------------------------------------- */
+/* ---- All bits ------------------------------------------------------------------------------- */
 
 uint64_t layer_ones_in(const uint8_t *bytes, uint64_t size) {
     return bits_count(bytes, (size_t)size);

@@ -1,22 +1,25 @@
-/* One fixed-size Bloom filter: an array of bits and the counts that go with it (Bloom 1970).
+/* One fixed-size Bloom filter: an array of m bits and its counts (Bloom 1970).
  *
- * Bit p lives in byte p>>3 under the mask 1<<(p&7). Where an item's bits are is the layout:
+ * Bit p lives in byte p>>3 under the mask 1<<(p&7). The layout says where an item's bits are:
  *
- *   CLASSIC  k bits anywhere in the array, bit i at ((a + i*b mod 2^64) >> shift) mod m: the fewest
- *            bits for a given error rate, k cache misses.
- *   BLOCKED  8 bits in one block of 32 bytes, one in each of its 32-bit words: one cache miss. This
- *            is the split-block filter of the Parquet specification, bit for bit: the block is
+ *   CLASSIC  | . . 1 . . . . . 1 . . . . . . . . 1 . . . |   k bits anywhere in the array
+ *   BLOCKED  | . . . . . . . |1 . 1 . 1 . 1| . . . . . . |   8 bits in one block of 32 bytes
+ *
+ *   CLASSIC  Bit i is at ((a + i*b mod 2^64) >> shift) mod m. It takes the fewest bits for a given
+ *            error rate, and costs k cache misses.
+ *   BLOCKED  One bit is in each 32-bit word of the block, which costs one cache miss. This is the
+ *            split-block filter of the Parquet specification, bit for bit: the block is
  *            ((a >> 32) * blocks) >> 32, the bit in word i is (low half of a * SALT[i]) >> 27.
  *
- * layer_contains and layer_add are the definition. The rest of this file does the same faster, for
- * arrays far larger than the caches: a *probe* holds the positions of up to eight items in one
- * layer, and their cache lines are prefetched before anyone looks at them.
+ * layer_contains and layer_add are the definition. The other functions give the same results faster
+ * on arrays far larger than the caches. A *probe* holds the positions of up to eight items in one
+ * layer. Their cache lines are prefetched in one step and read in a later one:
  *
- *        hash --> layer_probe_first --> layer_probe_rest --> layer_probe_contains     (lookups)
- *        hash --> layer_probe_all   --> layer_probed_add                              (adds)
- *                     ^ other probes go through the other steps while the memory arrives
+ *   lookups   layer_probe_first  ...  layer_probe_rest  ...  layer_probe_contains
+ *   adds      layer_probe_all    ...  layer_probed_add
+ *                                 ^ meanwhile other probes go through their steps (batch.h)
  *
- * A layer knows nothing of growth or promises: filter.h makes chains of layers. */
+ * Growth and the filter's promise are the business of filter.h, which makes chains of layers. */
 
 #ifndef BLOOMPORT_LAYER_H
 #define BLOOMPORT_LAYER_H
@@ -33,33 +36,33 @@ struct layer {
     uint8_t *bits;
     uint64_t nbits;       // m
     uint64_t inverse;     // floor((2^64 - 1) / m): multiplying by it replaces the division by m
-    uint64_t capacity;    // the items it was sized for
-    uint64_t items;       // the adds that changed it
-    uint64_t ones;        // its set bits, kept as they change
-    double error_rate;    // its part of the filter's promise
-    double bits_per_item; // of a foreign filter: as RedisBloom stores it, to the last bit; else 0
+    uint64_t capacity;    // the items that the layer was sized for
+    uint64_t items;       // the adds that changed the layer
+    uint64_t ones;        // the set bits; every add updates it
+    double error_rate;    // the layer's part of the filter's promise
+    double bits_per_item; // foreign: as RedisBloom stores it, to the last bit; else 0
     uint32_t nhashes;     // k
     uint8_t layout;       // enum layout
     uint8_t scheme;       // enum scheme, the filter's
     uint8_t shift;        // hash_shift of the scheme
 };
 
-/* So many items that the lines prefetched at a time, three for each (layer.c), are as many as a
- * core can wait for, some two dozen: those of 32 items at once took twice as long per item. */
+/* A core can wait for some two dozen cache lines at once. Eight items with three first lines each
+ * (layer.c) make 24. With 32 items per probe an item took twice as long. */
 #define PROBE_ITEMS 8
-#define PROBE_MAX_HASHES 32 // items with more, as imported layers may have, are probed bit by bit
+#define PROBE_MAX_HASHES 32 // layers with more, imported or foreign, are probed bit by bit
 
-/* Up to PROBE_ITEMS items and where their bits are in one layer. Only the hashes are the caller's
- * to set; an uninitialised probe is otherwise fine. */
+/* Up to PROBE_ITEMS items and their positions in one layer. The caller sets n and the hashes; the
+ * other fields may be uninitialised. */
 struct probe {
     size_t n;
     struct hash hashes[PROBE_ITEMS];
-    // The layer that the positions are in. `bits` is compared, and never followed.
+    // The layer of the positions. `bits` is only compared, never dereferenced.
     const uint8_t *bits;
     uint64_t nbits;
     uint32_t nhashes;
-    uint8_t layout, scheme; // and what the hashes were made for
-    // Lookups: whether an item's first bits are all set, and the numbers of those items
+    uint8_t layout, scheme; // the hashes depend on these two
+    // Lookups: whether the first bits of item i are all set, and the indexes of those items.
     bool passes[PROBE_ITEMS];
     uint8_t passing[PROBE_ITEMS];
     uint8_t npassing;
@@ -70,9 +73,9 @@ static inline uint64_t layer_bytes(uint64_t nbits) {
     return nbits / 8 + (nbits % 8 != 0);
 }
 
-/* (walk >> shift) mod m. With inverse = floor((2^64-1)/m), x*inverse/2^64 is less than x/m by under
- * 1, so the quotient is right or one too small, and one subtraction mends it. Two multiplications
- * that overlap with those of the next position, where a division would not. */
+/* (walk >> shift) mod m, without a division. With inverse = floor((2^64-1)/m), x*inverse/2^64 is
+ * less than x/m by under 1. So the quotient is exact or one too small, and one subtraction corrects
+ * it. The two multiplications overlap with those of the next position; a division would not. */
 static inline uint64_t layer_position(const struct layer *layer, uint64_t walk) {
     uint64_t x = walk >> layer->shift;
 #ifdef __SIZEOF_INT128__
@@ -84,22 +87,22 @@ static inline uint64_t layer_position(const struct layer *layer, uint64_t walk) 
 #endif
 }
 
-/* Sets nbits and what follows from it. */
+/* Sets nbits and inverse. */
 void layer_set_nbits(struct layer *layer, uint64_t nbits);
 
-/* Sets layout and scheme and what follows from them. */
+/* Sets layout, scheme and shift. */
 void layer_set_geometry(struct layer *layer, struct geometry geometry);
 
 /* Gives *layer an array of zero bits. STATUS_NOMEM if there is no memory. */
 enum status layer_init(struct layer *layer, struct sizing size, struct geometry geometry,
                        uint64_t capacity, double error_rate);
 
-/* Makes *to a layer of its own with the same contents; pages without a set bit take no memory in a
- * sparse one. STATUS_NOMEM if there is no memory. */
+/* Makes *to a deep copy. In the copy of a sparse layer, pages without a set bit take no memory.
+ * STATUS_NOMEM if there is no memory. */
 enum status layer_copy(struct layer *to, const struct layer *from);
 
-/* Lets the bits be in huge pages (mem.h) if they are, or by `ones` soon will be, dense; else in
- * small ones. */
+/* Advises huge pages (mem.h) for a large layer that is dense by its `ones`, and small pages for a
+ * large layer that is sparse. */
 void layer_advise_pages(struct layer *layer);
 
 /* Releases the bits. The struct itself is the caller's. */
@@ -107,10 +110,11 @@ void layer_clear(struct layer *layer);
 
 /* ---- One item: the definition ---- */
 
-/* False: surely not added. True: maybe added. */
+/* False: the item was certainly not added. True: it may have been added. */
 bool layer_contains(const struct layer *layer, struct hash hash);
 
-/* Sets the item's bits; true, and counted, if at least one of them was not set before. */
+/* Sets the item's bits. If at least one of them was not set before, counts the item and returns
+ * true. */
 bool layer_add(struct layer *layer, struct hash hash);
 
 /* The hash of an item for this layer. */
@@ -120,55 +124,61 @@ static inline struct hash layer_hash(const struct layer *layer, const void *item
     return hash_item((enum scheme)layer->scheme, item, len);
 }
 
-/* ---- Probes: the same for up to eight items, with the memory prefetched ---- */
+/* ---- Probes: lookups and adds of up to eight items, with the memory prefetched ---- */
 
-/* Lookups, in three steps with other work between them: prefetch the first lines of each item; look
- * at them, and prefetch the rest of those that pass; answer, contained[i] for item i. After
- * layer_probe_rest, an item that does not pass is surely not contained, or not looked at yet. */
+/* Lookups take three steps, with other work between them:
+ *   layer_probe_first     prefetches the lines of each item's first bits;
+ *   layer_probe_rest      reads those bits, and prefetches the other lines of the items that pass;
+ *   layer_probe_contains  reads the other bits: contained[i] is the answer for item i.
+ * After layer_probe_rest, an item with passes[i] = false is certainly not contained. There are two
+ * exceptions, BLOCKED and more than PROBE_MAX_HASHES hashes: there no bits have been read yet, and
+ * passes[i] is false for every item. */
 void layer_probe_first(const struct layer *layer, struct probe *probe);
 void layer_probe_rest(const struct layer *layer, struct probe *probe);
 void layer_probe_contains(const struct layer *layer, const struct probe *probe, bool *contained);
 
-/* Adds, and single lookups: prefetch all lines; then layer_contains or layer_add for item i. */
+/* Adds and single lookups take two steps: layer_probe_all prefetches all lines of all items, then
+ * the others do what layer_contains and layer_add do, for item i. */
 void layer_probe_all(const struct layer *layer, struct probe *probe);
 bool layer_probed_contains(const struct layer *layer, const struct probe *probe, size_t i);
 bool layer_probed_add(struct layer *layer, const struct probe *probe, size_t i);
 
-/* Whether layer_probe_all has been called with this layer, as it is now. */
+/* Whether the probe's positions are those of this layer, as it is now. */
 static inline bool layer_is_probed(const struct layer *layer, const struct probe *probe) {
     return probe->bits == layer->bits && probe->nbits == layer->nbits &&
            probe->nhashes == layer->nhashes && probe->layout == layer->layout &&
            probe->scheme == layer->scheme;
 }
 
-/* Both at once, item by item in turn: prefetches all lines of the probe that comes, and adds all of
- * another, added[i] for its item i. A core drops prefetches beyond the lines it can wait for, so
- * this is a third faster than one probe after the other. */
+/* Calls layer_probe_all for `coming` and adds the items of `probe`, item by item in turn. added[i]
+ * is the answer for item i of `probe`. A core drops prefetches beyond the lines that it can wait
+ * for, so taking turns is a third faster than one probe after the other. */
 void layer_probe_and_add(struct layer *layer, struct probe *coming, const struct probe *probe,
                          bool *added);
 
-/* Prefetches an item's first lines; nothing is remembered. */
+/* Prefetches an item's first lines, without a probe. */
 void layer_prefetch_first(const struct layer *layer, struct hash hash);
 
-/* ---- The bits as a whole ---- */
+/* ---- All bits ---- */
 
 /* The set bits of a run of bytes. */
 uint64_t layer_ones_in(const uint8_t *bytes, uint64_t size);
 
-/* The set bits, counted anew (O(size); `ones` is O(1)). */
+/* Counts the set bits: O(size), where `ones` is O(1). */
 uint64_t layer_count_ones(const struct layer *layer);
 
 /* True if the unused bits of the last byte are all zero, as they must be. */
 bool layer_tail_is_zero(const struct layer *layer);
 
-/* How many items the set bits speak of: -(m/k) ln(1 - ones/m), and m if there is no bit unset. */
+/* Estimates the number of items from the set bits: -(m/k) ln(1 - ones/m), and m if all bits are
+ * set. */
 double layer_estimate(const struct layer *layer);
 
-/* The same as a count of items that changed something: rounded, at least ones/k, at most ones. */
+/* The estimate as a legal value of `items`: rounded, at least ones/k, at most ones. */
 uint64_t layer_estimate_items(const struct layer *layer);
 
-/* The false-positive rate now: the share of set bits to the power k. In BLOCKED it is the mean of
- * that over blocks with as many items each as chance gives them, which is more. */
+/* The false-positive rate now: the share of set bits to the power k. In BLOCKED it is the mean over
+ * the blocks, which hold different numbers of items; that mean is higher. */
 double layer_current_error_rate(const struct layer *layer);
 
 #endif

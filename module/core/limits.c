@@ -1,4 +1,4 @@
-/* Every limit of a filter. See limits.h. All comparisons are written so that a NaN fails. */
+/* Every limit of a filter. See limits.h. Every comparison of doubles refuses a NaN. */
 
 #include "module/core/limits.h"
 
@@ -30,7 +30,7 @@ bool limits_is_promise(double error_rate, double bits_per_key) {
 
 /* ---- One layer ------------------------------------------------------------------------------ */
 
-/* A layer of our own: every counted item has set at least one bit, and at most k. */
+/* In a layer of our own, every counted item has set at least one bit, and k at most. */
 static const char *native_fault(const struct filter *f, const struct layer *l) {
     bool is_blocked = f->layout == LAYOUT_BLOCKED;
     if (l->nbits > sizing_max_bits((struct geometry){f->layout, f->scheme})) return "bits";
@@ -45,8 +45,8 @@ static const char *native_fault(const struct filter *f, const struct layer *l) {
     return l->error_rate > 0 && l->error_rate <= 1 ? NULL : "error rate";
 }
 
-/* A foreign layer counts items as it likes: its bits may arrive in any order, and at any time. The
- * number of hashes bounds what one lookup costs. */
+/* In a foreign layer any count of items is legal, since its bits may arrive in any order and at any
+ * time. The limit on hashes bounds the cost of a lookup. */
 static const char *foreign_fault(const struct layer *l) {
     if (!limits_is_error_rate(l->error_rate)) return "error rate";
     if (!(l->bits_per_item > 0 && l->bits_per_item < 10000)) return "bits per item";
@@ -69,8 +69,8 @@ static uint64_t most_items(const struct layer *layer) {
     return layer->items > layer->capacity ? layer->items : layer->capacity;
 }
 
-/* Sums over the layers: each term is at most 2^63, and a sum ends at the first that is too large.
- */
+/* Checks the sums over the layers. They cannot overflow: each term is at most 2^63, and the loop
+ * ends when a sum is too large. */
 static const char *sums_fault(const struct filter *filter) {
     uint64_t items = 0, bytes = 0;
     for (uint32_t i = 0; i < filter->nlayers; i++) {
@@ -98,7 +98,7 @@ const char *limits_fault(const struct filter *filter) {
 bool limits_has_room(const struct filter *filter, uint64_t capacity, uint64_t bytes) {
     if (filter->nlayers >= LIMITS_MAX_LAYERS || !limits_is_capacity(capacity)) return false;
     if (bytes > SIZING_MAX_BITS - filter_array_bytes(filter)) return false;
-    uint64_t items = 0; // within LIMITS_MAX_COUNT already
+    uint64_t items = 0; // at most LIMITS_MAX_COUNT, by limits_fault
     for (uint32_t i = 0; i < filter->nlayers; i++) items += most_items(&filter->layers[i]);
     return capacity <= LIMITS_MAX_COUNT - items;
 }

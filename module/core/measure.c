@@ -1,11 +1,11 @@
-/* What the bits of a filter say about it now. See measure.h. */
+/* The state of a filter, computed from its set bits. See measure.h. */
 
 #include "module/core/measure.h"
 
 uint64_t measure_items(const struct filter *filter) {
     double sum = 0;
     for (uint32_t i = 0; i < filter->nlayers; i++) sum += layer_estimate(&filter->layers[i]);
-    return (uint64_t)(sum + 0.5); // at most some 40 times the bits: far below 2^64
+    return (uint64_t)(sum + 0.5); // at most about 40 times the bits: far below 2^64
 }
 
 uint64_t measure_bits(const struct filter *filter) {
@@ -20,7 +20,8 @@ uint64_t measure_ones(const struct filter *filter) {
     return sum;
 }
 
-/* As a sum, 1 - (1-r1)(1-r2)... = r1 + (1-r1) * (...), which loses no digits of small rates. */
+/* 1 - (1-r1)(1-r2)... is computed as the sum r1 + (1-r1)r2 + ..., which keeps all digits of small
+ * rates. */
 double measure_error_rate(const struct filter *filter) {
     double rate = 0;
     for (uint32_t i = 0; i < filter->nlayers; i++) {

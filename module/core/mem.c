@@ -1,19 +1,21 @@
-/* The allocator hook. See mem.h.
+/* The allocator hooks. See mem.h.
  *
- * Zeroing. The servers' module API has no calloc that may fail before Redis 7.4, and writing
- * zeroes over gigabytes would both take seconds and make them resident. So a large block comes
- * from the plain allocator, and its whole pages are handed back to the kernel, which gives them
- * anew, zeroed, at the first touch (madvise(2), MADV_DONTNEED on private anonymous memory, which is
- * what every malloc of Linux hands out). Where the kernel refuses (locked or huge pages, other
- * systems) plain memset does the work.
+ * Zeroing. Before Redis 7.4 the module API has no calloc that may fail. Writing zeroes over
+ * gigabytes would take seconds and make them resident. So a large block comes from the plain
+ * allocator, and its pages are returned to the kernel, which supplies zeroed pages when they are
+ * next touched. The call is madvise(2) with MADV_DONTNEED, which does that on private anonymous
+ * memory: what every malloc on Linux uses. Where the kernel refuses (locked pages, huge pages,
+ * other systems), memset zeroes the block.
  *
- * Huge pages. A random access to memory beyond the reach of the TLB waits for page tables as well:
- * on a virtual machine a random line of 238 MiB took 195 ns with pages of 4 KiB and 150 ns with
- * those of 2 MiB. Servers advise against huge pages because of two things:
- * memory that is touched here and there becomes resident two megabytes at a time, so only blocks
- * that are in use all over are meant; and a process that has forked to save copied two megabytes
- * for each byte it changed, which Linux no longer does since 5.8. Where the administrator has said
- * "never", or the server has switched them off for itself, the advice is without effect. */
+ *   block     |  head  |  page  |  page  |  page  | tail |
+ *              memset    MADV_DONTNEED             memset
+ *
+ * Huge pages. Memory that the TLB does not cover costs a walk of the page tables with each random
+ * access. On a virtual machine a random line of 238 MiB took 195 ns with pages of 4 KiB, and 150 ns
+ * with pages of 2 MiB. Servers warn of huge pages for two reasons. Memory that is touched here and
+ * there becomes resident 2 MiB at a time; so only blocks that are in use all over get the advice.
+ * And in a process that has forked to save, each changed byte copied 2 MiB; Linux 5.8 ended that.
+ * Where the administrator or the server has switched huge pages off, the advice has no effect. */
 
 #define _GNU_SOURCE // madvise
 #include "module/core/mem.h"
@@ -29,15 +31,15 @@
 #include <unistd.h>
 #endif
 
-/* From this size on asking the kernel for zeroed pages (a system call and a fault per touched page)
- * is cheaper than memset: it is where allocators begin to map blocks of their own. Valgrind takes
- * such pages for unset, so `make valgrind` does without. */
+/* From this size on the kernel's zeroed pages (a system call, and a fault per touched page) are
+ * cheaper than memset. Allocators begin to map such blocks separately. Valgrind takes the kernel's
+ * pages for uninitialised, so `make valgrind` sets a larger size. */
 #ifndef LAZY_ZERO_BYTES
 #define LAZY_ZERO_BYTES ((size_t)256 * 1024)
 #endif
 
-/* Where there is no server: large blocks begin with a cache line, as a server's do, so that no
- * block of a BLOCKED filter lies in two. */
+/* Without a server, large blocks begin at a cache line, as a server's do. Then no block of a
+ * BLOCKED filter lies in two lines. */
 #define LINE_BYTES ((size_t)64)
 #define LARGE_BYTES ((size_t)4096)
 
@@ -60,7 +62,7 @@ void mem_free(void *ptr) {
     if (ptr) hooks.release(ptr);
 }
 
-/* Zeroes the whole pages of a block by giving them back; false if the kernel would not. */
+/* Zeroes pages by returning them to the kernel. False if the kernel refuses. */
 #ifdef __linux__
 static int zero_pages(unsigned char *from, unsigned char *to) {
     return madvise(from, (size_t)(to - from), MADV_DONTNEED) == 0;
@@ -71,7 +73,7 @@ static size_t page_size(void) {
     return size > 0 ? (size_t)size : 4096;
 }
 
-/* Whether a write to a huge page that is shared with a child copies a small page only. */
+/* Whether a write to a huge page that is shared with a child process copies only a small page. */
 static bool kernel_copies_little(void) {
     struct utsname name;
     int major = 0, minor = 0;
@@ -79,7 +81,7 @@ static bool kernel_copies_little(void) {
     return major > 5 || (major == 5 && minor >= 8);
 }
 
-/* The whole pages of a block. */
+/* Gives advice on the pages that lie entirely inside the block. */
 static void advise(unsigned char *block, size_t size, int advice) {
     size_t page = page_size();
     size_t head = (page - (uintptr_t)block % page) % page;
@@ -117,10 +119,10 @@ void mem_zero(void *block, size_t size) {
     if (size >= LAZY_ZERO_BYTES) {
         size_t page = page_size();
         size_t head = (page - (uintptr_t)bytes % page) % page;
-        size_t whole = (size - head) / page * page;
-        if (zero_pages(bytes + head, bytes + head + whole)) {
+        size_t pages = (size - head) / page * page;
+        if (zero_pages(bytes + head, bytes + head + pages)) {
             memset(bytes, 0, head);
-            memset(bytes + head + whole, 0, size - head - whole);
+            memset(bytes + head + pages, 0, size - head - pages);
             return;
         }
     }

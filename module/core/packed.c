@@ -1,4 +1,4 @@
-/* Small filters at rest. See packed.h. */
+/* Packed filters. See packed.h. */
 
 #include "module/core/packed.h"
 
@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-/* `form` is the first byte of a struct filter too, and 0 there. */
+/* packed.h draws the bytes. `form` is the first byte of a struct filter too, where it is 0. */
 struct packed {
     uint8_t form;
     uint8_t nhashes;
@@ -23,8 +23,8 @@ static size_t packed_size(uint64_t nbits) {
     return sizeof(struct packed) + (size_t)layer_bytes(nbits);
 }
 
-/* Nothing that a packed filter has no room for. The layer's rate is left out, so it must be the one
- * that follows from the filter's. */
+/* Whether struct packed can store every field of the filter. It has no field for the layer's error
+ * rate, so that must be the rate which follows from the filter's. */
 static bool fits(const struct filter *f) {
     const struct layer *l = &f->layers[0];
     return packed_is_small(f) && f->layout == LAYOUT_CLASSIC && f->scheme == SCHEME_XXH64 &&
@@ -33,7 +33,7 @@ static bool fits(const struct filter *f) {
            l->error_rate == filter_first_rate(f->error_rate, f->expansion);
 }
 
-void *packed_rest(struct filter *filter) {
+void *packed_pack(struct filter *filter) {
     if (!fits(filter)) return filter;
     const struct layer *layer = &filter->layers[0];
     struct packed *packed = mem_alloc(packed_size(layer->nbits));
@@ -73,7 +73,7 @@ struct filter *packed_open(void *value, struct packed_view *view) {
     return &view->filter;
 }
 
-const struct filter *packed_look(const void *value, struct packed_view *view) {
+const struct filter *packed_view(const void *value, struct packed_view *view) {
     return packed_open((void *)(uintptr_t)value, view);
 }
 
@@ -86,8 +86,8 @@ void packed_close(void *value, const struct filter *filter) {
 
 struct filter *packed_unpack(const void *value) {
     struct packed_view view;
-    struct filter *whole = NULL;
-    return filter_copy(packed_look(value, &view), &whole) == STATUS_OK ? whole : NULL;
+    struct filter *unpacked = NULL;
+    return filter_copy(packed_view(value, &view), &unpacked) == STATUS_OK ? unpacked : NULL;
 }
 
 void packed_free(void *value) {

@@ -1,11 +1,32 @@
-/* Small filters at rest: one allocation, 24 bytes beside the bits, where a struct filter with its
- * layer takes three and 160. A server that keeps a filter per user has millions of them.
+/* Packed filters: how small filters are stored between commands. A packed filter is one allocation
+ * with 24 bytes before the bits. A struct filter with its layer is three allocations with 160 bytes
+ * besides the bits. A server that keeps a filter per user has millions of them.
  *
- * What a key holds is a *value*: a whole filter, or a packed one. A packed one is opened into a
- * view, a struct filter on the caller's stack whose bits are those of the value itself, so that the
- * rest of the code knows nothing of this. A view must not grow: who wants to add more than there is
- * room for makes it whole first. Packed are filters of one layer, CLASSIC, XXH64, sized by error
- * rate, and at most PACKED_MAX_BITS: what BF.ADD creates by itself. */
+ * A key holds a *value*: a struct filter (unpacked), or a packed filter. The first byte tells
+ * which.
+ *
+ *   packed    byte 0   form         PACKED_FORM
+ *                  1   nhashes      k
+ *                  2   expansion
+ *                  4   nbits        m
+ *                  6   capacity
+ *                  8   items
+ *                 10   ones
+ *                 12   (4 unused bytes)
+ *                 16   error_rate   the filter's; the layer's follows from it
+ *                 24   bits         ceil(m / 8) bytes
+ *
+ * A packed filter is opened into a *view*: a struct filter on the caller's stack whose layer uses
+ * the value's own bits. So the rest of the code only sees struct filter:
+ *
+ *   struct packed_view (stack)                 value (heap)
+ *   +--------+     +-------------+             +---------------------+------+
+ *   | filter | --> | layer: bits | ----------> | form ... error_rate | bits |
+ *   +--------+     +-------------+             +---------------------+------+
+ *
+ * A view must not grow: a filter that has to grow is unpacked first. A filter is packed if it has
+ * one layer, CLASSIC, XXH64, is sized by error rate, and has PACKED_MAX_BITS bits at most. BF.ADD
+ * on a missing key creates such filters. */
 
 #ifndef BLOOMPORT_PACKED_H
 #define BLOOMPORT_PACKED_H
@@ -17,40 +38,43 @@
 #include <stdint.h>
 
 #define PACKED_MAX_BITS 8192
-#define PACKED_FORM 1 // the first byte of a packed filter, and 0 is that of a struct filter
+#define PACKED_FORM 1 // the first byte of a packed filter; the first byte of a struct filter is 0
 
 struct packed_view {
     struct filter filter;
     struct layer layer;
 };
 
-/* Whether it has any chance to be packed. */
+/* Whether the filter is small enough to be packed. packed_pack checks the other conditions. */
 static inline bool packed_is_small(const struct filter *filter) {
     return filter->nlayers == 1 && filter->layers[0].nbits <= PACKED_MAX_BITS;
 }
 
-/* The value that a filter becomes: itself, or packed, and the filter freed. Never fails. */
-void *packed_rest(struct filter *filter);
+/* Packs the filter, frees it and returns the packed one. If it cannot be packed, or there is no
+ * memory, returns the filter itself. The result is a value in either case. */
+void *packed_pack(struct filter *filter);
 
 static inline bool packed_is_packed(const void *value) {
     return *(const uint8_t *)value == PACKED_FORM;
 }
 
-/* The filter that a value is, with *view as its memory if it is packed. */
+/* Opens a value for adding: fills in *view if the value is packed, and returns view->filter. An
+ * unpacked value is returned as it is. packed_close must follow. */
 struct filter *packed_open(void *value, struct packed_view *view);
 
-/* The same, only to be looked at. */
-const struct filter *packed_look(const void *value, struct packed_view *view);
+/* Opens a value for reading; no packed_close is needed. */
+const struct filter *packed_view(const void *value, struct packed_view *view);
 
-/* Takes back what adding has changed. */
+/* Stores the counts of an opened filter in its packed value. The bits are the value's already. */
 void packed_close(void *value, const struct filter *filter);
 
-/* A whole filter with the value's contents; the value stays. NULL if the allocator says no. */
+/* Makes an unpacked copy; the value is unchanged. NULL if there is no memory. */
 struct filter *packed_unpack(const void *value);
 
+/* Frees a value. */
 void packed_free(void *value);
 
-/* All that was asked of the allocator, for a packed filter and for any value. */
+/* The allocated bytes of a packed filter, and of any value. */
 uint64_t packed_own_bytes(const void *value);
 
 static inline uint64_t packed_size_bytes(const void *value) {

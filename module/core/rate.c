@@ -1,32 +1,33 @@
-/* The rate of false yes of a full layer. See rate.h.
+/* The false-positive rate of a full layer. See rate.h.
  *
- * The textbook, (1 - e^(-kn/m))^k, takes the k positions of an item for independent. Those of
- * double hashing are not: position i is (a + i*b mod 2^64) mod m. On large arrays the difference is
- * lost (this file then gives the textbook's value); on small ones it is most of the rate. At 100
- * items and p = 1e-4 it makes a textbook-sized filter 3.6 times worse than promised, at 5 items 80
- * times. The rate here is a sum:
+ * The textbook's formula, (1 - e^(-kn/m))^k, assumes that the k positions of an item are
+ * independent. With double hashing they are not: position i is (a + i*b mod 2^64) mod m. On large
+ * arrays the difference vanishes, and this file gives the textbook's value. On small arrays it is
+ * most of the rate. At 100 items and p = 1e-4 a textbook-sized filter is 3.6 times worse than
+ * promised; at 5 items, 80 times. The rate here is a sum:
  *
  *   fill^k               the textbook's term, at the fill that n *counted* adds leave
  *   repeating queries    a stride of small order modulo m visits few positions
  *   aligned items        another item runs along the query's own progression
- *   both at once         an item along a repeating query
+ *   both at once         an item runs along a repeating query
  *   common factors       strides that share a factor with m crowd into classes
  *
- * The last hardly concerns sizes given by error rate: there we choose m odd.
+ * The last term hardly matters for filters sized by error rate, whose m is odd.
  *
- * Wraps. When a + i*b passes 2^64 the position jumps by c = 2^64 mod m. That is a help: two items
- * with equal a mod m and b mod m still differ if their wraps do. c has the order odd_part modulo
- * m = two_part * odd_part: on a power of two it is 0, and there is no such help; nor is there for
- * hash words of 32 bits, which never wrap, as if all of m were two_part.
+ * Wraps. When a + i*b passes 2^64 the position jumps by c = 2^64 mod m. The jumps help: two items
+ * with equal a mod m and equal b mod m still differ if their wraps differ. Write m as two_part *
+ * odd_part; c has the order odd_part modulo m. If m is a power of two, c is 0 and wraps do not
+ * help. Hash words of 32 bits never wrap, which is the case of m = two_part.
  *
- * Theory where there is one; "fitted" where not, with the experiment. `make study` repeats them:
- * the sum is within 5 % of, or above, the measured rate wherever that is at least 1e-7. */
+ * Where theory gives no term, the term is "fitted" to the experiment named beside it. `make study`
+ * repeats the experiments: wherever the measured rate is at least 1e-7, the sum is within 5 % of it
+ * or above it. */
 
 #include "module/core/rate.h"
 
 #include "module/core/real.h"
 
-/* What every term needs: the shape of the layer, and powers[i] = fill^i for i = 0..k. */
+/* The shape of the layer, which every term needs, and powers[i] = fill^i for i = 0..k. */
 struct shape {
     double n;
     double m;
@@ -46,7 +47,7 @@ static uint64_t gcd(uint64_t a, uint64_t b) {
     return a;
 }
 
-/* How many numbers below d share no factor with it: the elements of order d. */
+/* How many numbers below d share no factor with d: the number of elements of order d. */
 static double totient(uint64_t d) {
     static const uint8_t VALUES[RATE_MAX_HASHES + 1] = {0,  1,  1,  2,  2,  4,  2,  6,  4,  6, 4,
                                                         10, 4,  12, 6,  8,  8,  16, 6,  18, 8, 12,
@@ -58,11 +59,11 @@ static double totient(uint64_t d) {
 
 /* Positions are i*s - w_i*c (s the stride modulo m, w_i the wraps so far). If b*s = a*c (mod m)
  * with a/b in lowest terms, and the real slope h2/2^64 is within e of a/b, then i*a - b*w_i takes b
- * values plus one more for each 1/(b(k-b)) of e. Integrating over e on both sides: exactly b values
- * with probability 1/(b(k-b)), each further count with twice that; there are totient(b) such
- * strides, each of probability 1/m. Adding to s an element of order d | m multiplies the visits:
- * lcm(b, d) positions, in steps of lcm(b, d)/b. A b that shares an odd factor with m has no
- * solution of its own. `limit` caps the visits. */
+ * values plus one more for each 1/(b(k-b)) of e. Integrating over e on both sides gives exactly b
+ * values with probability 1/(b(k-b)), and each further count with twice that. There are totient(b)
+ * such strides, each of probability 1/m. Adding to s an element of order d | m multiplies the
+ * visits: they are lcm(b, d) positions, in steps of lcm(b, d)/b. A b that shares an odd factor with
+ * m has no solution of its own. `limit` caps the visits. */
 static double repeat_family(const double *weights, uint32_t k, uint32_t b, uint32_t visits,
                             uint32_t limit) {
     uint32_t step = visits / b;
@@ -86,8 +87,8 @@ static double repeating_by_wraps(const struct shape *s, const double *weights) {
     return sum / s->m;
 }
 
-/* If the order of 2^64 is below k the wraps themselves run in a circle: a stride of order d modulo
- * two_part visits at most d * odd_part positions, whatever its wraps. */
+/* If the order of 2^64 is below k, the wraps themselves run in a circle: a stride of order d modulo
+ * two_part visits at most d * odd_part positions, whatever its wraps are. */
 static double repeating_in_circles(const struct shape *s, const double *weights) {
     double sum = 0;
     for (uint64_t d = 1; d <= s->two_part && d < s->k && d * s->odd_part < s->k; d++) {
@@ -101,14 +102,14 @@ static double repeating(const struct shape *s, const double *weights) {
     return repeating_by_wraps(s, weights) + repeating_in_circles(s, weights);
 }
 
-/* What repeating queries add to the rate: fill^visits in place of fill^k. */
+/* What repeating queries add to the rate: they have fill^visits in place of fill^k. */
 static double repeating_queries(const struct shape *s) {
     double weights[RATE_MAX_HASHES + 1];
     for (uint32_t i = 0; i <= s->k; i++) weights[i] = s->powers[i] - s->powers[s->k];
     return repeating(s, weights);
 }
 
-/* The positions that an item has, on the mean: k less what repeating ones fail to set. */
+/* The mean number of distinct positions of an item: k, less those that a repeating item lacks. */
 static double distinct_positions(const struct shape *s) {
     double weights[RATE_MAX_HASHES + 1];
     for (uint32_t i = 0; i <= s->k; i++) weights[i] = s->k - i;
@@ -118,7 +119,8 @@ static double distinct_positions(const struct shape *s) {
 /* ---- The fill ----------------------------------------------------------------------------- */
 
 /* The share of bits set when n adds have counted. An add that changes nothing does not count, so a
- * counted one sets d(1-f)/(1-f^k) bits, d the distinct positions of an item. Summing n steps:
+ * counted add sets d(1-f)/(1-f^k) bits on average, where d is the number of distinct positions of
+ * an item. Summing n steps gives:
  *     F(f) - (d/2m) ln F'(f) = dn/m,   F(f) = sum_{i=1..k} f^i / i,   F' = (1-f^k)/(1-f),
  * where the logarithm is the Euler-Maclaurin term for steps of finite size. For k = 1 this is
  * f = n/m exactly; for k -> infinity F = -ln(1-f), the textbook. */
@@ -148,9 +150,9 @@ static double fill_when_full(const struct shape *s) {
 
 /* ---- Items along the query ---------------------------------------------------------------- */
 
-/* An item covers j of the query's positions at once in N_j/m^2 of all cases; against independent
- * bits this adds, per item, N_j f^(k-j) P(Bin(j, 1-f) >= 3) for j >= 3, and C(k,2) k f^(k-2)
- * (1-f)^2 is taken off, since an item never sets one bit twice. Without wraps N_k = 2 (either
+/* An item covers j of the query's positions at once in N_j/m^2 of all cases. Compared with
+ * independent bits this adds, per item, N_j f^(k-j) P(Bin(j, 1-f) >= 3) for j >= 3. It subtracts
+ * C(k,2) k f^(k-2) (1-f)^2, since an item never sets one bit twice. Without wraps N_k = 2 (either
  * direction) and N_(k-j) = 4. With wraps their patterns must agree too: N_(k-j) = C(j+2, 2) N_k.
  * Fitted (10^4..10^5 random pairs of wrap patterns for each k, all strides (r s + e c)/q with
  * r, q <= 3): N_k = (3 + 14/k)/k^2, and for strides 2, 1/2, 3, ... together 2.2 (k-3) f^(k/2),
@@ -158,10 +160,10 @@ static double fill_when_full(const struct shape *s) {
 static double aligned_weight(const struct shape *s, double f) {
     double k = s->k;
     bool wraps = s->odd_part > 1;
-    double whole = wraps ? (3 + 14 / k) / (k * k) : 2;
-    double sum = whole;
+    double full = wraps ? (3 + 14 / k) / (k * k) : 2;
+    double sum = full;
     for (uint32_t j = 1; j + 3 <= s->k; j++) {
-        sum += s->powers[j] * (wraps ? whole * (j + 1.0) * (j + 2.0) / 2 : 4);
+        sum += s->powers[j] * (wraps ? full * (j + 1.0) * (j + 2.0) / 2 : 4);
     }
     return sum + (wraps ? 2.2 : 5.0) * (k - 3) * real_pow(f, k / 2);
 }
@@ -178,9 +180,9 @@ static double aligned_items(const struct shape *s, double f) {
     return s->n / (s->m * s->m) * sum;
 }
 
-/* A repeating query and an item along its few positions: in n k^2/m^3 of all cases. Fitted (what
- * the other terms leave, k = 7..20, n = 1..100, m = 37..3001): the constant is 0.2/(1-f)^2, and
- * nothing is left at k <= 3. */
+/* An item runs along the few positions of a repeating query in n k^2/m^3 of all cases. Fitted (to
+ * what the other terms leave, k = 7..20, n = 1..100, m = 37..3001): the constant is 0.2/(1-f)^2,
+ * and nothing is left at k <= 3. */
 static double aligned_repeats(const struct shape *s, double f) {
     double k = s->k;
     double empty = 1 - f > 0.3 ? 1 - f : 0.3;
@@ -188,18 +190,17 @@ static double aligned_repeats(const struct shape *s, double f) {
     return cases * s->n / (s->m * s->m * s->m);
 }
 
-/* ---- Factors that strides share with m
- * -------------------------------------------------------------------------- */
+/* ---- Factors that strides share with m ---------------------------------------------------- */
 
-/* A stride that shares 2^j with an even m stays in one class of positions modulo 2^j (2^64 modulo m
- * does too), and so do the items like it, which then overlap far more; without wraps that goes for
- * every factor of m.
+/* A stride that shares 2^j with an even m stays in one class of positions modulo 2^j, as 2^64
+ * modulo m does. So do the items with such a stride, which then overlap far more. Without wraps the
+ * same holds for every factor of m.
  *  - An item of order d | m, d <= k (chance totient(d)/m) fills a coset of d positions and covers
- *    every query of an order dividing d (d/m) that starts in it (d/m). Fitted: 0.7 of that sum, the
- *    rest being lost to wraps or already in fill^visits; 0.2 where wraps leave the coset.
- *  - Strides that differ by m/2, m/4... share every 2nd, 4th... position: the f^(k/2) of
- *    aligned_weight again. Fitted: 5.5 (k-2.5).
- * Both from the measured excess at 56 even m = 4..32768, k = 3..22, n = 1..1024. */
+ *    every query of an order dividing d (d/m) that starts in it (d/m). Fitted: 0.7 of that sum,
+ *    since the rest is lost to wraps or is in fill^visits; 0.2 where wraps leave the coset.
+ *  - Strides that differ by m/2, m/4... share every 2nd, 4th... position, which gives the f^(k/2)
+ *    of aligned_weight again. Fitted: 5.5 (k-2.5).
+ * Both are fitted to the measured excess at 56 even m = 4..32768, k = 3..22, n = 1..1024. */
 static double crowded_cosets(const struct shape *s) {
     double sum = 0;
     for (uint32_t d = 2; d <= s->k; d++) {
@@ -219,17 +220,18 @@ static double common_factors(const struct shape *s, double f) {
     return crowded_cosets(s) + s->n / (s->m * s->m) * strides;
 }
 
-/* fill^k and the repeating queries, at the given fill; sets the powers. */
+/* The terms fill^k and repeating queries, at the given fill. Sets s->powers. */
 static double visiting_rate(struct shape *s, double f) {
     s->powers[0] = 1;
     for (uint32_t i = 1; i <= s->k; i++) s->powers[i] = s->powers[i - 1] * f;
     return s->powers[s->k] + repeating_queries(s);
 }
 
-/* Strides that g = 2^j divides (1/g) stay in a class of m/g bits, and one item of just that g
- * (1/2g, for the last 1/g) in the same class (1/g) fills much of it if m/g is little above k. The
- * class is a filter of its own with a higher fill; the mean fill stays, hence the tangent.
- * Beyond 2.5 k it is lost in the other terms; up to k it is the cosets above. */
+/* Strides that g = 2^j divides (chance 1/g) stay in a class of m/g bits. One item of exactly that g
+ * (chance 1/2g, for the last g 1/g) in the same class (chance 1/g) fills much of the class if m/g
+ * is little above k. Such a class acts as a filter of its own with a higher fill. The mean fill
+ * stays the same, so the tangent at it is subtracted. If m/g is above 2.5 k the term is lost in the
+ * others; up to k it is the cosets above. */
 static double crowded_class(const struct shape *s, double f) {
     uint64_t twos = s->nbits & (0 - s->nbits);
     uint64_t g = twos;
@@ -253,7 +255,7 @@ double rate_when_full(double items, uint64_t nbits, uint32_t nhashes, bool wraps
     s.two_part = wraps ? nbits & (0 - nbits) : nbits;
     s.odd_part = nbits / s.two_part;
     double f = fill_when_full(&s);
-    double rate = visiting_rate(&s, f); // first: it sets the powers the others use
+    double rate = visiting_rate(&s, f); // called first: it sets the powers that the others use
     rate += aligned_items(&s, f) + aligned_repeats(&s, f);
     rate += common_factors(&s, f) + crowded_class(&s, f);
     return rate < 1 ? rate : 1;
@@ -261,15 +263,16 @@ double rate_when_full(double items, uint64_t nbits, uint32_t nhashes, bool wraps
 
 /* ---- The BLOCKED layout ---------------------------------------------------------------------
  *
- * An item has one of 32 bits in each of its block's 8 words, so a block that j items have been
- * offered to answers yes with probability (1 - (31/32)^j)^8, and j is binomial: N items, chance
- * 1/blocks each. An add that changes nothing does not count, so n counted items took N >= n offers,
- * where each offer counts with one minus the rate so far: n = N - sum_j P(more than j) w_j blocks,
- * w_j the probability above (the integral of a binomial over its rate is its tail). */
+ * An item has one of 32 bits in each of its block's 8 words. So a block to which j items were
+ * offered gives a false positive with probability w_j = (1 - (31/32)^j)^8. j is binomial: N items,
+ * each with chance 1/blocks. An add that changes nothing does not count, so n counted items took
+ * N >= n offers. Each offer counts with probability 1 minus the rate so far, which gives
+ * n = N - blocks * sum_j P(more than j) w_j (the integral of a binomial over its rate is its tail).
+ */
 
 struct block_load {
-    double rate;  // of false yes
-    double known; // offers per block that did not count
+    double rate;      // of false positives
+    double uncounted; // offers per block that did not count
 };
 
 static double block_hit(double misses) {
@@ -277,13 +280,13 @@ static double block_hit(double misses) {
     return two * two * two * two;
 }
 
-/* `offers` items over `nblocks` blocks. */
+/* The load when `offers` items are spread over `nblocks` blocks. */
 static struct block_load block_load(double offers, double nblocks) {
     struct block_load load = {0, 0};
     if (nblocks < 2) { // every item is in the one block
         double misses = 1;
         for (double j = 0; j < offers && misses > 1e-20; j++, misses *= 31.0 / 32) {
-            load.known += block_hit(misses);
+            load.uncounted += block_hit(misses);
         }
         load.rate = block_hit(misses);
         return load;
@@ -295,7 +298,7 @@ static struct block_load block_load(double offers, double nblocks) {
     for (double j = 0; j <= offers && (j <= mean || chance > 1e-20); j++) {
         load.rate += chance * block_hit(misses);
         above -= chance;
-        load.known += above > 0 ? above * block_hit(misses) : 0;
+        load.uncounted += above > 0 ? above * block_hit(misses) : 0;
         chance *= (offers - j) / (j + 1) * odds;
         misses *= 31.0 / 32;
     }
@@ -304,17 +307,17 @@ static struct block_load block_load(double offers, double nblocks) {
 
 double rate_blocked_when_full(double items, uint64_t nblocks) {
     double blocks = (double)nblocks;
-    if (items >= blocks * 256) return 1; // every counted item sets a bit: there are no more
+    if (items >= blocks * 256) return 1; // every counted item has set a bit: all bits are set
     double low = items, high = items;
     for (int i = 0; i < 64; i++) {
-        if (high - block_load(high, blocks).known * blocks >= items) break;
+        if (high - block_load(high, blocks).uncounted * blocks >= items) break;
         low = high;
         high *= 2;
         if (high > items * 16) return 1; // saturated: hardly anything counts any more
     }
     for (int i = 0; i < 40 && high > low; i++) {
         double middle = 0.5 * (low + high);
-        if (middle - block_load(middle, blocks).known * blocks >= items) {
+        if (middle - block_load(middle, blocks).uncounted * blocks >= items) {
             high = middle;
         } else {
             low = middle;
@@ -325,6 +328,6 @@ double rate_blocked_when_full(double items, uint64_t nblocks) {
 
 double rate_blocked(double offers, uint64_t nblocks) {
     double blocks = (double)nblocks;
-    // Where e^-mean would be too small for a double nearly every bit is set: 1 to eight digits.
+    // e^-mean would be too small for a double. Nearly every bit is set: the rate is 1 to 8 digits.
     return offers > 640 * blocks ? 1 : block_load(offers, blocks).rate;
 }

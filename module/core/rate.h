@@ -1,4 +1,4 @@
-/* The rate of false yes of a full layer of either layout, on an array of any size. */
+/* The false-positive rate of a full layer, for both layouts and arrays of any size. */
 
 #ifndef BLOOMPORT_RATE_H
 #define BLOOMPORT_RATE_H
@@ -8,14 +8,17 @@
 
 #define RATE_MAX_HASHES 30
 
-/* Of a layer of `nbits` bits to which `items` adds have counted, with 1 to RATE_MAX_HASHES hashes.
- * `wraps`: the hash words are 64 bits wide, so that a + i*b wraps round at 2^64. */
+/* An add *counts* if it sets at least one bit. */
+
+/* CLASSIC: the rate of a layer of `nbits` bits when `items` adds have counted, with 1 to
+ * RATE_MAX_HASHES hashes. `wraps`: the hash words are 64 bits wide, so that a + i*b wraps round at
+ * 2^64. */
 double rate_when_full(double items, uint64_t nbits, uint32_t nhashes, bool wraps);
 
-/* The same of a layer of `nblocks` blocks, layout BLOCKED. */
+/* BLOCKED: the rate of a layer of `nblocks` blocks when `items` adds have counted. */
 double rate_blocked_when_full(double items, uint64_t nblocks);
 
-/* The same when `offers` items were added, whether they counted or not. */
+/* BLOCKED: the rate when `offers` items were added, whether they counted or not. */
 double rate_blocked(double offers, uint64_t nblocks);
 
 #endif

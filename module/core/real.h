@@ -1,9 +1,9 @@
 /* Logarithm and exponential, the same to the last bit on every machine.
  *
- * A master and its replica grow the same layers only if both compute the same sizes, and C
- * libraries differ in the last bit of log, exp and pow. Here only + - * / and frexp, ldexp and
- * floor are used, which IEEE 754 defines exactly (the build forbids fused multiply-add). Relative
- * error below 1e-15, tested against libm. */
+ * A master and its replica grow the same layers only if both compute the same sizes. C libraries
+ * differ in the last bit of log, exp and pow. The functions here use only + - * / and frexp, ldexp
+ * and floor, which IEEE 754 defines exactly (the build forbids fused multiply-add). Their relative
+ * error is below 1e-15, tested against libm. */
 
 #ifndef BLOOMPORT_REAL_H
 #define BLOOMPORT_REAL_H
@@ -29,7 +29,7 @@ static inline double real_ln(double x) {
 /* e^x: x = n ln 2 + r with |r| <= ln(2)/2, then Taylor's series of e^r. */
 static inline double real_exp(double x) {
     static const double LN2_HI = 0x1.62e42feep-1, LN2_LO = 0x1.a39ef35793c76p-33;
-    if (x < -745) return 0; // below the smallest double
+    if (x < -745) return 0; // e^x is below the smallest double
     double n = floor(x / REAL_LN2 + 0.5);
     double r = (x - n * LN2_HI) - n * LN2_LO;
     double sum = 1;

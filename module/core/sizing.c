@@ -9,15 +9,15 @@
 #include <math.h>
 
 static uint32_t clamp_hashes(double k) {
-    double whole = floor(k + 0.5);
-    if (whole < 1) return 1;
-    return whole > SIZING_MAX_HASHES ? SIZING_MAX_HASHES : (uint32_t)whole;
+    double rounded = floor(k + 0.5);
+    if (rounded < 1) return 1;
+    return rounded > SIZING_MAX_HASHES ? SIZING_MAX_HASHES : (uint32_t)rounded;
 }
 
 static bool round_up_bits(double bits, uint64_t *nbits) {
-    double whole = ceil(bits);
-    if (!(whole >= 1 && whole <= (double)SIZING_MAX_BITS)) return false;
-    *nbits = (uint64_t)whole;
+    double rounded = ceil(bits);
+    if (!(rounded >= 1 && rounded <= (double)SIZING_MAX_BITS)) return false;
+    *nbits = (uint64_t)rounded;
     return true;
 }
 
@@ -26,7 +26,7 @@ uint64_t sizing_max_bits(struct geometry geometry) {
     return hash_wraps(geometry.scheme) ? SIZING_MAX_BITS : (uint64_t)1 << 32;
 }
 
-/* The textbook's, for a k that rate.c has no table for: only imported layers have one. */
+/* The textbook's rate, for a k over RATE_MAX_HASHES, which only layers of others have. */
 static double textbook_rate(double items, struct sizing size) {
     double k = size.nhashes;
     return real_pow(1 - real_exp(-k * items / (double)size.nbits), k);
@@ -56,23 +56,23 @@ bool sizing_by_bits(uint64_t capacity, double bits_per_key, struct geometry geom
 
 /* ---- By error rate ------------------------------------------------------------------------
  *
- * k = -log2 p rounded: the best k for an array of the best size, and near enough for ours. Then m
- * is the smallest that keeps the promise for that k, found with the rate of rate.c, which tends to
- * the textbook's as arrays grow. What small ones cost more than the textbook says (bits per item):
+ * k is -log2 p rounded: the best k for an array of the best size, and near enough for ours. m is
+ * the smallest that keeps the promise with that k. The search uses the rate of rate.c, which tends
+ * to the textbook's as arrays grow. Small arrays take more bits per item than the textbook says:
  *
  *     items        1      5     10     50    100   1000   10^5   textbook
  *     p = 0.01    21   11.8   10.7    9.8    9.7    9.6    9.6       9.6
  *     p = 1e-4   131   61.4   45.7   25.8   22.1   19.4   19.2      19.2
  *     p = 1e-6  1087    488    349    165    122   48.5   28.9      28.8
  *
- * The floor is about m = sqrt(n/p), and no choice of k gets below it: a stride that is 0 modulo m
- * (chance 1/m) hits a bit of some item (chance n/m).
+ * No choice of k gets m below about sqrt(n/p): a stride that is 0 modulo m (chance 1/m) hits a bit
+ * of some item (chance n/m).
  *
- * CLASSIC: m is odd: then 2^64 has the order m modulo m, wraps always help, and hardly any stride
- * repeats. Primes measured no better than other odd numbers. BLOCKED: m is a number of whole
+ * In CLASSIC m is odd. Then 2^64 has the order m modulo m, wraps always help, and hardly any stride
+ * repeats. Primes measured no better than other odd numbers. In BLOCKED m is a number of whole
  * blocks. */
 
-/* Where the textbook would put m: the search starts there. */
+/* The textbook's m. The search starts there. */
 static double textbook_bits(double capacity, double error_rate, uint32_t nhashes) {
     double fill = real_pow(error_rate, 1.0 / nhashes);
     return -(double)nhashes * capacity / real_ln(1 - fill);
@@ -85,7 +85,7 @@ struct target {
     uint32_t nhashes;
 };
 
-/* The search goes in steps: odd numbers of bits, or whole blocks. */
+/* The size at a step of the search: an odd number of bits, or whole blocks. */
 static struct sizing size_at(const struct target *t, uint64_t step) {
     bool blocked = t->geometry.layout == LAYOUT_BLOCKED;
     return (struct sizing){blocked ? step * BLOCKED_BLOCK_BITS : 2 * step + 1, t->nhashes};
@@ -95,8 +95,9 @@ static bool is_enough(const struct target *t, uint64_t step) {
     return sizing_error_rate(t->capacity, size_at(t, step), t->geometry) <= t->error_rate;
 }
 
-/* The smallest size that is enough, from the step `low` on, as far as halving an interval finds it:
- * CLASSIC's rate ripples in m by a few per cent, as m gains and loses small factors. */
+/* Searches for the smallest size that is enough, by halving an interval around the step `low`. In
+ * CLASSIC the result may be slightly too large: the rate ripples in m by a few per cent, as m gains
+ * and loses small factors. */
 static bool search(const struct target *t, uint64_t low, struct sizing *out) {
     uint64_t stride = low / 1024 + 1;
     while (low > 0 && is_enough(t, low)) {
@@ -126,19 +127,19 @@ static bool search(const struct target *t, uint64_t low, struct sizing *out) {
 
 static bool compute_by_error(const struct target *t, struct sizing *out) {
     if (t->nhashes == 1) {
-        // With one hash a counted add sets exactly one bit, so the rate is n/m, whatever m.
+        // With one hash a counted add sets exactly one bit, so the rate is n/m for every m.
         out->nhashes = 1;
         return round_up_bits((double)t->capacity / t->error_rate, &out->nbits);
     }
-    double guess = textbook_bits((double)t->capacity, t->error_rate, t->nhashes);
-    // Not over 0: with few hashes a rate so low that its root is lost beside 1.
-    if (!(guess > 0 && guess < (double)SIZING_MAX_BITS / 4)) return false;
+    double start = textbook_bits((double)t->capacity, t->error_rate, t->nhashes);
+    // With few hashes and a tiny rate, 1 - fill rounds to 1: then the textbook gives no number.
+    if (!(start > 0 && start < (double)SIZING_MAX_BITS / 4)) return false;
     uint64_t per_step = t->geometry.layout == LAYOUT_BLOCKED ? BLOCKED_BLOCK_BITS : 2;
-    return search(t, (uint64_t)guess / per_step, out);
+    return search(t, (uint64_t)start / per_step, out);
 }
 
-/* A server creates many filters alike, and the search takes some ten microseconds: the last answers
- * are remembered. */
+/* A server creates many filters with equal parameters, and a search takes about ten microseconds.
+ * So the last results are cached. */
 bool sizing_by_error(uint64_t capacity, double error_rate, struct geometry geometry,
                      struct sizing *out) {
     static struct {
@@ -150,9 +151,9 @@ bool sizing_by_error(uint64_t capacity, double error_rate, struct geometry geome
     uint32_t nhashes = blocked ? BLOCKED_HASHES : clamp_hashes(-real_ln(error_rate) / REAL_LN2);
     struct target t = {capacity, error_rate, geometry, nhashes};
     unsigned slot = (unsigned)((capacity ^ capacity >> 7 ^ t.nhashes) % 16);
-    const struct target *known = &memo[slot].target;
-    if (known->capacity != capacity || known->error_rate != error_rate ||
-        known->geometry.layout != geometry.layout || known->geometry.scheme != geometry.scheme) {
+    const struct target *cached = &memo[slot].target;
+    if (cached->capacity != capacity || cached->error_rate != error_rate ||
+        cached->geometry.layout != geometry.layout || cached->geometry.scheme != geometry.scheme) {
         struct sizing size;
         if (!compute_by_error(&t, &size)) return false;
         memo[slot].target = t;
@@ -165,12 +166,12 @@ bool sizing_by_error(uint64_t capacity, double error_rate, struct geometry geome
 
 /* ---- As RedisBloom -------------------------------------------------------------------------
  *
- * Its libm and ours may differ in the last bit of the logarithm; the recorded dumps come out right
- * (tests), and k and m move with that bit only where b*n or b ln 2 is a whole number to 15 digits.
- */
+ * RedisBloom's libm and ours may differ in the last bit of the logarithm. k and m depend on that
+ * bit only where b*n or b ln 2 is a whole number to 15 digits. The tests compare with recorded
+ * dumps. */
 
 double sizing_redisbloom_bits(double error_rate) {
-    return -log(error_rate) / 0.480453013918201; // ln(2)^2, as many digits as it has there
+    return -log(error_rate) / 0.480453013918201; // ln(2)^2 to RedisBloom's digits
 }
 
 bool sizing_as_redisbloom(uint64_t capacity, double error_rate, struct sizing *out) {
@@ -186,16 +187,16 @@ bool sizing_as_redisbloom(uint64_t capacity, double error_rate, struct sizing *o
 
 /* ---- Growth -------------------------------------------------------------------------------
  *
- * The rates of all layers add up, and nobody knows how many there will be. A scaling filter gives
- * 5/8 of its rate to the first layer (SIZING_FIRST_SHARE: whoever reserved the right capacity pays
- * one bit per item for the possibility of growth) and spreads the rest over the doublings of its
- * capacity: evenly, 1/15 each, over the first 12 (a growth to 4,096 times the capacity), and ever
- * thinner, by a factor e every 3 doublings, over the infinitely many behind. A layer gets the part
- * of the doublings it brings: with expansion 4 two of them, with expansion 1 ever smaller
- * fractions.
+ * The rates of all layers add up, and the number of layers cannot be foreseen. A scaling filter
+ * gives 5/8 of its rate to the first layer (SIZING_FIRST_SHARE). So a user who reserved the right
+ * capacity pays one bit per item for the possibility of growth. The other 3/8 are spread over the
+ * doublings of the capacity. Each of the first 12 doublings, which reach 4,096 times the capacity,
+ * gets 1/15 of that. The later ones share the last 3/15: their parts fall by a factor e every 3.
+ * A layer gets the parts of the doublings that it brings: two of them with expansion 4, ever
+ * smaller fractions with expansion 1.
  *
- * Even, because what a layer costs is the logarithm of its part, and the layer that matters is the
- * last, wherever that is. Bits per item at p = 0.01 (`make study` prints the table):
+ * The parts are even because a layer's cost is the logarithm of its part, and the last layer, at
+ * whatever size, matters most. Bits per item at p = 0.01 (`make study` prints the table):
  *
  *                                     reserved   1,000 -> 10^6   -> 10^9
  *     halving (1/2, 1/4, ...)            11.1            23.3       39.2

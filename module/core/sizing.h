@@ -1,8 +1,8 @@
 /* How many bits and hashes a layer gets, and how a growing filter shares its error rate among its
- * layers. Pure functions; the reasoning stands beside each of them in sizing.c and rate.c.
+ * layers. The functions are pure; sizing.c and rate.c give the reasoning beside each of them.
  *
- * Every result is the same to the last bit on every machine (real.h): a master and its replica,
- * whatever their C libraries, grow the same layers. */
+ * Every result is the same to the last bit on every machine (real.h). So a master and its replica
+ * grow the same layers, whatever their C libraries. */
 
 #ifndef BLOOMPORT_SIZING_H
 #define BLOOMPORT_SIZING_H
@@ -12,11 +12,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* More than any machine has; keeps every sum of sizes inside 64 bits. */
+/* More bits than any machine has. With this limit every sum of sizes fits into 64 bits. */
 #define SIZING_MAX_BITS ((uint64_t)1 << 60)
 
-#define SIZING_MAX_HASHES 30   // of the filters we size
-#define SIZING_MOST_HASHES 255 // of those of others, and of the layers they grow
+#define SIZING_MAX_HASHES 30   // of the layers that we size
+#define SIZING_MOST_HASHES 255 // of any layer of our own type, imported ones included
 #define SIZING_FOREIGN_HASHES                                                                      \
     1100 // of those foreign: RedisBloom's least rate, 2^-1074, takes 1,074
 
@@ -28,7 +28,7 @@ enum layout {
     LAYOUT_COUNT
 };
 
-/* What decides how well a given number of bits works. */
+/* Layout and scheme decide the false-positive rate that a given number of bits gives. */
 struct geometry {
     enum layout layout;
     enum scheme scheme;
@@ -39,37 +39,39 @@ struct sizing {
     uint32_t nhashes;
 };
 
-/* The layer of `capacity` items with `bits_per_key` bits each: m = ceil(n*b), k = b ln 2 rounded;
- * BLOCKED: m rounded up to whole blocks, k = 8.
- * False, with *out unchanged, if that is more than the geometry can address. */
+/* The layer for `capacity` items with `bits_per_key` bits each: m = ceil(n*b), k = b ln 2 rounded.
+ * In BLOCKED m is rounded up to whole blocks, and k = 8.
+ * False, with *out unchanged, if that is more bits than the geometry can address. */
 bool sizing_by_bits(uint64_t capacity, double bits_per_key, struct geometry geometry,
                     struct sizing *out);
 
-/* The smallest layer that, full, answers a false yes to at most `error_rate` of all absent items.
- * False, with *out unchanged, if that is more than the geometry can address, or the rate is not
- * over 0. */
+/* The smallest layer whose false-positive rate, when it is full, is at most `error_rate`.
+ * False, with *out unchanged, if that is more bits than the geometry can address, or the rate is 0
+ * or less. */
 bool sizing_by_error(uint64_t capacity, double error_rate, struct geometry geometry,
                      struct sizing *out);
 
 /* RedisBloom's rule: b = -ln(rate)/ln(2)^2 bits per item, k = ceil(b ln 2), m = floor(n*b) rounded
- * up to a multiple of 64. False as above. */
+ * up to a multiple of 64.
+ * False, with *out unchanged, if a layer cannot have so many bits or hashes, or the rate is 0 or
+ * less. */
 bool sizing_as_redisbloom(uint64_t capacity, double error_rate, struct sizing *out);
 
-/* The b of that rule. */
+/* The bits per item, b, of RedisBloom's rule. */
 double sizing_redisbloom_bits(double error_rate);
 
-/* The rate of false yes of a layer of this size when `items` adds have counted. */
+/* The false-positive rate of a layer of this size when `items` adds have counted. */
 double sizing_error_rate(uint64_t items, struct sizing size, struct geometry geometry);
 
-/* The most bits a layer can have: all, but for narrow hashes. */
+/* The most bits that a layer can have: fewer than SIZING_MAX_BITS if the hash is narrow. */
 uint64_t sizing_max_bits(struct geometry geometry);
 
 /* The first layer's part of a scaling filter's error rate; the rest is for growth. */
 #define SIZING_FIRST_SHARE 0.625
 
-/* The part of the growth budget that belongs to the layer which takes a filter of first capacity
- * `first` from `before` items of total capacity to `after`. Over any chain of layers the parts sum
- * up to less than 1. */
+/* A new layer's part of the error rate that is left for growth. `first` is the capacity of the
+ * first layer; the new layer raises the filter's total capacity from `before` to `after`. Over any
+ * chain of layers the parts sum up to less than 1. */
 double sizing_growth_share(double first, double before, double after);
 
 #endif

@@ -1,18 +1,18 @@
-/* The one status of the pure code (module/core and rdb).
+/* The status codes of the pure code (module/core and rdb).
  *
- * A function that can fail returns a status; its results go through out-parameters, which are
- * written only on STATUS_OK. Whatever it was given is unchanged on every other value. */
+ * A function that can fail returns a status. Its results go through out-parameters, which are
+ * written only on STATUS_OK. On every other status its arguments are unchanged. */
 
 #ifndef BLOOMPORT_STATUS_H
 #define BLOOMPORT_STATUS_H
 
 enum status {
     STATUS_OK = 0,
-    STATUS_NOMEM,   // over a limit, or there is no memory
+    STATUS_NOMEM,   // a limit would be exceeded, or there is no memory
     STATUS_FULL,    // a non-scaling filter holds its capacity already
-    STATUS_GROW,    // the filter must grow before it can take the item (filter_grow)
-    STATUS_PARAM,   // a parameter outside its range, or a combination that cannot be
-    STATUS_CORRUPT, // bytes that are not what they claim to be
+    STATUS_GROW,    // the filter must grow before the item can be added (filter_grow)
+    STATUS_PARAM,   // a parameter is out of range, or a combination is impossible
+    STATUS_CORRUPT, // the bytes break the rules of their format
 };
 
 #endif

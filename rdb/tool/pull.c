@@ -35,7 +35,7 @@ static void take_piece(struct filter *filter, uint64_t at, uint64_t next, const 
                        size_t len) {
     if (len == 0 || next != at + 1 + len) tool_die("the filter became shorter");
     enum codec_piece result = codec_put_piece(filter, next - 1, bytes, len);
-    bool is_known = filter->is_foreign && result == CODEC_PIECE_KNOWN; // zeroes, as they were
+    bool is_known = filter->is_foreign && result == CODEC_PIECE_PRESENT; // zeroes, as they were
     if (result != CODEC_PIECE_STORED && !is_known) tool_die(CHANGED);
 }
 

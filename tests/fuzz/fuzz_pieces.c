@@ -50,7 +50,7 @@ static enum codec_piece expected(const struct filter *source, const uint8_t *run
         if (is_wrong && end - len + i < loaded) return CODEC_PIECE_BAD;
         has_wrong |= is_wrong;
     }
-    if (end <= loaded) return CODEC_PIECE_KNOWN;
+    if (end <= loaded) return CODEC_PIECE_PRESENT;
     // Only the last piece is weighed: a wrong one before it makes the whole wrong.
     return end == total && has_wrong ? CODEC_PIECE_BAD : CODEC_PIECE_STORED;
 }

@@ -151,7 +151,7 @@ static void model_follows(struct model *model, const struct filter *filter, enum
 /* As key_make_room of module/key.c: a packed filter cannot grow. False if there is no memory. */
 static bool make_room(struct state *s, size_t n) {
     struct packed_view view;
-    const struct filter *filter = packed_look(s->value, &view);
+    const struct filter *filter = packed_view(s->value, &view);
     if (!packed_is_packed(s->value) || filter->expansion == 0 ||
         filter->layers[0].capacity - filter->layers[0].items >= n) {
         return true;
@@ -201,7 +201,7 @@ static void op_add_many(struct state *s, uint8_t count) {
 
 static void op_contains(const struct state *s, uint8_t item) {
     struct packed_view view;
-    const struct filter *filter = packed_look(s->value, &view);
+    const struct filter *filter = packed_view(s->value, &view);
     bool maybe = filter_contains(filter, filter_hash(filter, &item, 1));
     CLAIM(maybe == model_contains(&s->model, item));
     CLAIM(maybe || !s->model.has[item]);
@@ -209,7 +209,7 @@ static void op_contains(const struct state *s, uint8_t item) {
 
 static void op_contains_many(const struct state *s, uint8_t count) {
     struct packed_view view;
-    const struct filter *filter = packed_look(s->value, &view);
+    const struct filter *filter = packed_view(s->value, &view);
     size_t n = count % MOST_BATCH;
     struct hash hashes[MOST_BATCH];
     bool answers[MOST_BATCH];
@@ -232,13 +232,13 @@ static void op_copy(struct state *s) {
 }
 
 static void op_pack(struct state *s) {
-    if (!packed_is_packed(s->value)) s->value = packed_rest(s->value);
+    if (!packed_is_packed(s->value)) s->value = packed_pack(s->value);
 }
 
 static void op_save_and_load(struct state *s) {
     struct packed_view view;
     fuzz_fail_at(0);
-    struct image image = fuzz_image(packed_look(s->value, &view));
+    struct image image = fuzz_image(packed_view(s->value, &view));
     packed_free(s->value);
     s->value = fuzz_load(&image);
     fuzz_release(&image);
@@ -371,8 +371,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         operate(&s, what, take_u8(&r));
     }
     struct packed_view view;
-    compare(&s.model, packed_look(s.value, &view));
-    fuzz_check(packed_look(s.value, &view));
+    compare(&s.model, packed_view(s.value, &view));
+    fuzz_check(packed_view(s.value, &view));
     model_release(&s.model);
     packed_free(s.value);
     fuzz_end();

@@ -24,7 +24,7 @@ static bool is_same(const struct filter *a, const struct filter *b) {
 /* What a filter of these parameters is at rest; *expected: a copy of it, whole. */
 static void *rested(struct filter *filter, struct filter **expected) {
     *expected = copy_of(filter);
-    return packed_rest(filter);
+    return packed_pack(filter);
 }
 
 /* ---- Round trips ---- */
@@ -39,11 +39,11 @@ static bool assert_round_trip(struct filter *filter) {
     void *value = rested(filter, &expected);
     assert_int_equal(packed_is_packed(value), is_small);
     struct packed_view view;
-    assert_true(is_same(packed_look(value, &view), expected));
+    assert_true(is_same(packed_view(value, &view), expected));
     struct filter *opened = packed_open(value, &view);
     assert_true(is_same(opened, expected));
     packed_close(value, opened);
-    assert_true(is_same(packed_look(value, &view), expected));
+    assert_true(is_same(packed_view(value, &view), expected));
     struct filter *whole = packed_unpack(value);
     assert_non_null(whole);
     assert_true(is_same(whole, expected));
@@ -127,7 +127,7 @@ static void assert_stays_whole(struct filter *filter) {
     assert_false(packed_is_packed(value));
     struct packed_view view;
     assert_ptr_equal(packed_open(value, &view), filter);
-    assert_ptr_equal(packed_look(value, &view), filter);
+    assert_ptr_equal(packed_view(value, &view), filter);
     packed_close(value, filter);
     assert_true(is_same(filter, expected));
     assert_true(packed_size_bytes(value) == filter_size_bytes(filter));
@@ -193,7 +193,7 @@ static void a_default_filter_of_100_items_takes_at_most_160_bytes(void **state) 
     (void)state;
     struct filter *filter = filter_by_error(100, 0.01, 2);
     fill_to(filter, 100, 0);
-    void *value = packed_rest(filter);
+    void *value = packed_pack(filter);
     print_message("%llu bytes\n", (unsigned long long)spy.bytes);
     assert_int_equal(spy.live, 1); // one allocation, all told
     assert_true(spy.bytes <= 160);
@@ -203,7 +203,7 @@ static void a_default_filter_of_100_items_takes_at_most_160_bytes(void **state) 
 static void the_size_is_what_was_asked_of_the_allocator(void **state) {
     (void)state;
     for (uint64_t capacity = 1; capacity < 3000; capacity += 1 + capacity / 5) {
-        void *value = packed_rest(filter_by_error(capacity, 0.01, 2));
+        void *value = packed_pack(filter_by_error(capacity, 0.01, 2));
         assert_true(packed_size_bytes(value) == spy.bytes);
         packed_free(value);
     }
@@ -216,7 +216,7 @@ static void adding_through_a_view_changes_the_value(void **state) {
     (void)state;
     for (size_t i = 0; i < COUNT(RATES); i++) {
         struct filter *whole = filter_by_error(100, RATES[i], 2);
-        void *value = packed_rest(copy_of(whole));
+        void *value = packed_pack(copy_of(whole));
         if (!packed_is_packed(value)) { // 100 items at 1e-6 take more than fits
             assert_true(RATES[i] < 1e-5);
             packed_free(value);
@@ -229,7 +229,7 @@ static void adding_through_a_view_changes_the_value(void **state) {
             struct filter *opened = packed_open(value, &view);
             assert_int_equal(add_item(opened, item), add_item(whole, item));
             packed_close(value, opened);
-            assert_true(is_same(packed_look(value, &view), whole));
+            assert_true(is_same(packed_view(value, &view), whole));
         }
         assert_int_equal(spy.live, live); // all of it in place
         packed_free(value);
@@ -240,7 +240,7 @@ static void adding_through_a_view_changes_the_value(void **state) {
 static void a_window_through_a_view_that_has_room_for_it_changes_the_value(void **state) {
     (void)state;
     struct filter *whole = filter_by_error(300, 0.01, 2);
-    void *value = packed_rest(copy_of(whole));
+    void *value = packed_pack(copy_of(whole));
     assert_true(packed_is_packed(value));
     struct hash hashes[256];
     bool here[256], there[256];
@@ -252,7 +252,7 @@ static void a_window_through_a_view_that_has_room_for_it_changes_the_value(void 
     packed_close(value, opened);
     assert_int_equal(add_many_growing(whole, hashes, 256, 0, there, &done), STATUS_OK);
     assert_memory_equal(here, there, sizeof here);
-    assert_true(is_same(packed_look(value, &view), whole));
+    assert_true(is_same(packed_view(value, &view), whole));
     packed_free(value);
     filter_free(whole);
 }
@@ -272,7 +272,7 @@ static void a_full_view_of_a_non_scaling_filter_refuses_and_is_unchanged(void **
     assert_int_equal(try_add(opened, 0, FILTER_NO_LIMIT, &added), STATUS_OK);
     assert_false(added);
     packed_close(value, opened);
-    assert_true(is_same(packed_look(value, &view), expected));
+    assert_true(is_same(packed_view(value, &view), expected));
     packed_free(value);
     filter_free(expected);
 }
@@ -281,7 +281,7 @@ static void a_packed_filter_made_whole_grows_as_one_that_never_was_packed(void *
     (void)state;
     struct filter *never = filter_by_error(100, 0.01, 2);
     fill_to(never, 100, 0);
-    void *value = packed_rest(copy_of(never));
+    void *value = packed_pack(copy_of(never));
     assert_true(packed_is_packed(value));
     struct filter *whole = packed_unpack(value);
     packed_free(value);
@@ -317,12 +317,12 @@ static void rest_out_of_memory_keeps_the_whole_filter(void **state) {
         fill_to(filter, 70, 0);
         expected = copy_of(filter);
         spy_fail_at(n);
-        void *value = packed_rest(filter);
+        void *value = packed_pack(filter);
         spy_fail_at(0);
         is_packed = packed_is_packed(value);
         if (!is_packed) assert_ptr_equal(value, filter);
         struct packed_view view;
-        assert_true(is_same(packed_look(value, &view), expected));
+        assert_true(is_same(packed_view(value, &view), expected));
         packed_free(value);
         filter_free(expected);
         assert_int_equal(spy.live, 0);
@@ -342,7 +342,7 @@ static void unpack_out_of_memory_is_null_and_keeps_the_value(void **state) {
         whole = packed_unpack(value);
         spy_fail_at(0);
         struct packed_view view;
-        assert_true(is_same(packed_look(value, &view), expected));
+        assert_true(is_same(packed_view(value, &view), expected));
         if (!whole) assert_int_equal(spy.live, live);
     }
     assert_true(whole && n > 3); // a struct, layers and bits

@@ -159,9 +159,9 @@ static void a_piece_again_is_known_and_changes_nothing(void **state) {
     PIECES_SETUP();
     assert_int_equal(put(filter, source, 0, 60), CODEC_PIECE_STORED);
     struct filter *before = copy_of(filter);
-    assert_int_equal(put(filter, source, 0, 60), CODEC_PIECE_KNOWN);
-    assert_int_equal(put(filter, source, 0, 20), CODEC_PIECE_KNOWN);
-    assert_int_equal(put(filter, source, 30, 60), CODEC_PIECE_KNOWN);
+    assert_int_equal(put(filter, source, 0, 60), CODEC_PIECE_PRESENT);
+    assert_int_equal(put(filter, source, 0, 20), CODEC_PIECE_PRESENT);
+    assert_int_equal(put(filter, source, 30, 60), CODEC_PIECE_PRESENT);
     assert_true(same_filter(filter, before));
     filter_free(before);
     release(source, filter);
@@ -227,7 +227,7 @@ static void a_piece_that_would_begin_before_byte_0_is_refused(void **state) {
     uint8_t bytes[TOTAL] = {0};
     for (size_t len = 1; len < TOTAL; len++) {
         enum codec_piece piece = codec_put_piece(filter, len - 1, bytes, len);
-        assert_true(piece != CODEC_PIECE_STORED && piece != CODEC_PIECE_KNOWN);
+        assert_true(piece != CODEC_PIECE_STORED && piece != CODEC_PIECE_PRESENT);
     }
     assert_true(same_filter(filter, before));
     filter_free(before);
@@ -311,9 +311,9 @@ static void a_last_piece_with_a_bit_beyond_m_is_not_taken(void **state) {
 static void pieces_for_a_whole_filter_are_known_or_refused(void **state) {
     (void)state;
     struct filter *source = source_filter(), *filter = copy_of(source);
-    assert_int_equal(put(filter, source, 0, FIRST), CODEC_PIECE_KNOWN);
+    assert_int_equal(put(filter, source, 0, FIRST), CODEC_PIECE_PRESENT);
     assert_int_equal(put_damaged(filter, source, 0, FIRST, 5, 5), CODEC_PIECE_BAD);
-    assert_int_equal(put(filter, source, FIRST, TOTAL), CODEC_PIECE_KNOWN);
+    assert_int_equal(put(filter, source, FIRST, TOTAL), CODEC_PIECE_PRESENT);
     assert_true(same_filter(filter, source));
     release(source, filter);
 }
