@@ -29,6 +29,7 @@ bool replay_is_loading(RedisModuleCtx *ctx);
 
 /* The stream or file that is replayed has shown words, or a value, that only we write. */
 void replay_note_own(void);
+void replay_note_own_value(RedisModuleCtx *ctx);
 bool replay_is_own(void);
 
 /* Whether the server hands over slots with their keys at once: Valkey 9 and later. */
