@@ -101,6 +101,12 @@ static bool take_option(const RedisModuleString *word, const RedisModuleString *
     return begins_with(word, "e") && take_expansion(value, params);
 }
 
+/* Whether every parameter is named, as in a creation that we propagate (replicate.c). */
+static bool is_creation(RedisModuleString **argv, int first) {
+    return first >= 8 && args_is_word(argv[2], "CAPACITY") && args_is_word(argv[4], "ERROR") &&
+           (args_is_word(argv[6], "EXPANSION") || args_is_word(argv[6], "NONSCALING"));
+}
+
 const char *args_foreign_insert(RedisModuleString **argv, int argc, struct insert_args *out) {
     struct filter_params params = config_default_params();
     int first = args_foreign_first_item(argv, argc);
@@ -117,6 +123,9 @@ const char *args_foreign_insert(RedisModuleString **argv, int argc, struct inser
     }
     if (is_nonscaling) params.expansion = 0;
     args_foreign_as_redisbloom(&params);
-    *out = (struct insert_args){.params = params, .nocreate = nocreate, .first_item = first};
+    *out = (struct insert_args){.params = params,
+                                .nocreate = nocreate,
+                                .is_explicit = is_creation(argv, first),
+                                .first_item = first};
     return NULL;
 }

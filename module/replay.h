@@ -34,6 +34,9 @@ bool replay_is_loading(RedisModuleCtx *ctx);
 /* Notes that the current stream or file had a command or a value that only this program writes. */
 void replay_note_own(void);
 
+/* The same for a value that is loaded, unless a client's RESTORE brought it. */
+void replay_note_own_value(RedisModuleCtx *ctx);
+
 /* Whether that was noted since the last load began. */
 bool replay_is_own(void);
 

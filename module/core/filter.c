@@ -125,7 +125,8 @@ enum status filter_alloc_bits(struct filter *filter) {
 
 enum status filter_empty(struct filter *filter, bool *changed) {
     struct layer *first = &filter->layers[0];
-    *changed = filter->nlayers > 1 || first->ones > 0 || filter->is_estimated;
+    // A foreign filter may count items whose bits are not there.
+    *changed = filter->nlayers > 1 || first->ones > 0 || first->items > 0 || filter->is_estimated;
     if (!*changed) return STATUS_OK; // nothing is written
     if (filter->nlayers > 1) {
         struct layer *alone = mem_alloc(sizeof(*alone));

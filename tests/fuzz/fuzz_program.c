@@ -15,9 +15,10 @@
 
 #include <stdlib.h>
 
-#define MOST_LAYERS 8
-#define MOST_OPERATIONS 16
+#define MOST_LAYERS 48
+#define MOST_OPERATIONS 64
 #define MOST_BATCH 20
+#define MOST_BYTES (1 << 16)
 
 /* ---- The model ------------------------------------------------------------------------------ */
 
@@ -32,6 +33,7 @@ struct model {
     uint32_t nlayers, expansion;
     enum layout layout;
     enum scheme scheme;
+    bool is_foreign;
     bool has[256]; // which one-byte items were added
 };
 
@@ -88,15 +90,23 @@ static bool model_contains(const struct model *model, uint8_t item) {
     return false;
 }
 
-/* The sizes of a new layer are taken from the filter; everything in it is not. */
+/* The capacity of the next layer. A chain of our own is bounded: from the 17th layer on each has at
+ * least as much as all before it. */
+static uint64_t model_next_capacity(const struct model *model) {
+    uint64_t sum = 0, next = model->layers[model->nlayers - 1].capacity * model->expansion;
+    for (uint32_t i = 0; i < model->nlayers; i++) sum += model->layers[i].capacity;
+    return model->nlayers >= 16 && !model->is_foreign && sum > next ? sum : next;
+}
+
+/* The bits and hashes of a new layer are taken from the filter; everything in it is not. */
 static void model_grow(struct model *model, const struct layer *layer) {
     CLAIM(model->nlayers < MOST_LAYERS);
+    if (model->nlayers > 0) CLAIM(layer->capacity == model_next_capacity(model));
     struct naive *fresh = &model->layers[model->nlayers++];
     *fresh =
         (struct naive){calloc(1, layer->nbits), layer->nbits, layer->capacity, 0, layer->nhashes};
     CLAIM(fresh->bits);
     if (model->nlayers == 1) return;
-    CLAIM(layer->capacity == fresh[-1].capacity * model->expansion);
     CLAIM(fresh[-1].items >= fresh[-1].capacity); // more if estimated
 }
 
@@ -148,54 +158,103 @@ static void model_follows(struct model *model, const struct filter *filter, enum
     if (st == STATUS_OK) model->has[item] = true;
 }
 
-/* As key_make_room of module/key.c: a packed filter cannot grow. False if there is no memory. */
-static bool make_room(struct state *s, size_t n) {
-    struct packed_view view;
-    const struct filter *filter = packed_view(s->value, &view);
-    if (!packed_is_packed(s->value) || filter->expansion == 0 ||
-        filter->layers[0].capacity - filter->layers[0].items >= n) {
-        return true;
-    }
+/* As key_grow of module/key.c: a packed filter cannot grow, its successor does. */
+static enum status grow(struct state *s, struct filter **filter) {
+    if (!packed_is_packed(s->value)) return filter_grow(*filter, MOST_BYTES, LIMITS_MAX_LAYERS);
+    packed_close(s->value, *filter);
     struct filter *whole = packed_unpack(s->value);
-    if (!whole) return false;
-    packed_free(s->value);
-    s->value = whole;
-    return true;
+    if (!whole) return STATUS_NOMEM;
+    enum status st = filter_grow(whole, MOST_BYTES, LIMITS_MAX_LAYERS);
+    if (st == STATUS_OK) {
+        packed_free(s->value);
+        s->value = *filter = whole;
+    } else {
+        filter_free(whole);
+    }
+    return st;
 }
 
+/* Whether the model has layers for whatever one operation adds. */
 static bool has_room(const struct model *model) {
-    return model->nlayers < MOST_LAYERS - 2;
+    return model->nlayers <= MOST_LAYERS - MOST_BATCH;
 }
 
 static void op_add(struct state *s, uint8_t item) {
-    if (!has_room(&s->model) || !make_room(s, 1)) return;
+    if (!has_room(&s->model)) return;
     struct packed_view view;
     struct filter *filter = packed_open(s->value, &view);
+    struct hash hash = filter_hash(filter, &item, 1);
     bool added = false;
-    enum status st = add_growing(filter, filter_hash(filter, &item, 1), 1 << 16, &added);
+    enum status st;
+    while ((st = filter_add(filter, hash, &added)) == STATUS_GROW) {
+        st = grow(s, &filter);
+        if (st != STATUS_OK) break;
+    }
     packed_close(s->value, filter);
     model_follows(&s->model, filter, st, added, item);
 }
 
+/* What became of each item of a batch. */
+struct answers {
+    enum status status[MOST_BATCH];
+    bool added[MOST_BATCH];
+    size_t n;
+};
+
+static void note(struct answers *answers, const bool *added, size_t n) {
+    for (size_t i = 0; i < n; i++) {
+        answers->status[answers->n] = STATUS_OK;
+        answers->added[answers->n++] = added[i];
+    }
+}
+
+/* As make_room of module/commands.c: false ends the batch. */
+static bool make_room(struct state *s, struct batch *batch, enum status st,
+                      struct answers *answers) {
+    if (st == STATUS_GROW) st = grow(s, &batch->filter);
+    if (st == STATUS_OK) return true;
+    answers->status[answers->n] = st;
+    answers->added[answers->n++] = false;
+    batch_skip(batch);
+    return st != STATUS_FULL;
+}
+
+/* As add_each of module/commands.c. */
+static void add_batch(struct state *s, struct batch *batch, const struct hash *hashes, size_t n,
+                      struct answers *answers) {
+    for (size_t taken = 0; answers->n < n;) {
+        bool added[PROBE_ITEMS];
+        size_t ready, some = n - taken < PROBE_ITEMS ? n - taken : PROBE_ITEMS;
+        enum status st = batch_add(batch, hashes + taken, some, added, &ready);
+        taken += some;
+        note(answers, added, ready);
+        while (st != STATUS_OK) {
+            if (!make_room(s, batch, st, answers)) return;
+            st = batch_resume(batch, added, &ready);
+            note(answers, added, ready);
+        }
+    }
+}
+
 static void op_add_many(struct state *s, uint8_t count) {
-    size_t n = count % MOST_BATCH, done = 0;
-    if (!has_room(&s->model) || !make_room(s, n)) return;
+    if (!has_room(&s->model)) return;
+    size_t n = count % MOST_BATCH;
     struct packed_view view;
     struct filter *filter = packed_open(s->value, &view);
     struct hash hashes[MOST_BATCH];
-    bool added[MOST_BATCH] = {false};
     for (size_t i = 0; i < n; i++) {
         uint8_t item = (uint8_t)(count + 7 * i);
         hashes[i] = filter_hash(filter, &item, 1);
     }
-    // Room for what the model has layers for: it grows at most twice.
-    uint64_t limit = s->model.layers[s->model.nlayers - 1].capacity < n ? 0 : 1 << 16;
-    enum status st = add_many_growing(filter, hashes, n, limit, added, &done);
-    packed_close(s->value, filter);
-    CLAIM((st == STATUS_OK) == (done == n));
-    for (size_t i = 0; i < done + (st != STATUS_OK); i++) {
-        enum status of_item = i < done ? STATUS_OK : st;
-        model_follows(&s->model, filter, of_item, i < done && added[i], (uint8_t)(count + 7 * i));
+    struct batch batch;
+    struct answers answers = {.n = 0};
+    batch_init(&batch, filter);
+    add_batch(s, &batch, hashes, n, &answers);
+    packed_close(s->value, batch.filter);
+    CLAIM(answers.n == n || answers.status[answers.n - 1] == STATUS_FULL);
+    for (size_t i = 0; i < answers.n; i++) {
+        model_follows(&s->model, batch.filter, answers.status[i], answers.added[i],
+                      (uint8_t)(count + 7 * i));
     }
 }
 
@@ -307,7 +366,7 @@ static void op_unite(struct state *s, uint8_t count) {
         bool changed = false;
         CLAIM(combine_difference(into, from, &layer) == DIFFERENCE_NONE);
         struct image before = fuzz_image(into);
-        enum status st = combine_union(into, others, 1, 1 << 16, &changed);
+        enum status st = combine_union(into, others, 1, MOST_BYTES, &changed);
         if (st == STATUS_OK && changed) {
             model_unite(&s->model, &other.model, into);
         } else {
@@ -336,6 +395,19 @@ static void operate(struct state *s, uint8_t what, uint8_t number) {
     }
 }
 
+/* Whatever was done, the filter is one that every loader takes, and comes back as it is. */
+static void claim_loadable(const struct state *s) {
+    struct packed_view view;
+    const struct filter *filter = packed_view(s->value, &view);
+    fuzz_fail_at(0);
+    CLAIM(!limits_fault(filter));
+    struct image image = fuzz_image(filter);
+    struct filter *again = fuzz_load(&image);
+    fuzz_claim_same(again, &image);
+    filter_free(again);
+    fuzz_release(&image);
+}
+
 /* ---- The program ---------------------------------------------------------------------------- */
 
 static struct filter_params take_shape(struct reader *r) {
@@ -353,6 +425,7 @@ static struct filter_params take_shape(struct reader *r) {
     uint8_t kind = take_u8(r);
     params.layout = kind & 4 ? LAYOUT_BLOCKED : LAYOUT_CLASSIC;
     params.scheme = kind & 4 ? SCHEME_XXH64 : SCHEMES[kind % 4];
+    params.is_foreign = params.scheme == SCHEME_MURMUR && (kind & 8) && params.bits_per_key == 0;
     return params;
 }
 
@@ -363,12 +436,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     struct filter *filter = NULL;
     CLAIM(filter_new(&params, FILTER_NO_LIMIT, &filter) == STATUS_OK);
     struct state s = {.value = filter, .params = params};
-    s.model = (struct model){
-        .expansion = params.expansion, .layout = params.layout, .scheme = params.scheme};
+    s.model = (struct model){.expansion = params.expansion,
+                             .layout = params.layout,
+                             .scheme = params.scheme,
+                             .is_foreign = params.is_foreign};
     model_grow(&s.model, &filter->layers[0]);
     for (int i = 0; i < MOST_OPERATIONS && r.left > 0; i++) {
         uint8_t what = take_u8(&r);
         operate(&s, what, take_u8(&r));
+        claim_loadable(&s);
     }
     struct packed_view view;
     compare(&s.model, packed_view(s.value, &view));

@@ -584,3 +584,14 @@ def test_every_flipped_bit_and_truncation_of_a_header_is_harmless(server, call):
         assert connection.call("BF.LOADCHUNK", "k", 1, header[:size]) == error(BAD_DATA)
     assert call("DBSIZE") == ZERO
     call("CONFIG", "SET", "bf.max-bytes", "0")
+
+
+def test_clear_forgets_items_whose_bits_have_not_come(call):
+    """A header alone counts items already; RedisBloom's pieces may come at any time, or never."""
+    model = RedisBloom(0.01, 100)
+    for i in range(5):
+        model.add(b"%d" % i)
+    assert call("BF.LOADCHUNK", "k", "1", model.header) == OK
+    assert call("BF.CARD", "k") == integer(5)
+    assert call("BF.CLEAR", "k") == OK
+    assert call("BF.CARD", "k") == integer(0)

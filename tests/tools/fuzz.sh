@@ -18,7 +18,7 @@ for program; do
     kept=tests/fuzz/corpus/$entry
     found=$out/corpus/$entry
     mkdir -p "$kept" "$found"
-    case $entry in program | pieces | items) longest=48 ;; *) longest=400 ;; esac
+    case $entry in program) longest=132 ;; pieces | items) longest=48 ;; *) longest=400 ;; esac
     if [ "$runs" = merge ]; then
         # Edges only, so that the corpus stays small.
         "$program" -merge=1 -use_counters=0 -max_len=$longest "$kept" "$found" 2>&1 | grep -a 'MERGE-OUTER: [0-9]* new' || failed=1
