@@ -56,7 +56,7 @@ FUZZER = -fsanitize=fuzzer
 MORE_DEPS = fuzzer
 else ifeq ($(FLAVOUR),coverage)
 SANITIZE = --coverage -fprofile-update=atomic
-COVERAGE = -Wl,--wrap=_exit tests/tools/coverage.c
+COVERAGE = -Wl,--wrap=_exit tests/support/coverage.c
 TEST_ENV = BLOOMPORT_COVERAGE=1
 MORE_DEPS = gcovr
 else ifeq ($(FLAVOUR),valgrind)
@@ -85,13 +85,13 @@ NEIGHBOUR_SO = $(OBJ)/neighbour.so
 # run, test and asan install what is missing before anything is compiled; plain `make` never does.
 DEPS = $(if $(filter test% asan fuzz% coverage% study bench%,$(MAKECMDGOALS)),deps,$(if $(filter run,$(MAKECMDGOALS)),deps-run))
 RUN_DEPS = CC='$(CC)' PYTHON='$(PYTHON)' REDIS_SERVER='$(REDIS_SERVER)' \
-           REDISMODULE_DIR='$(REDISMODULE_DIR)' sh tests/tools/deps.sh
+           REDISMODULE_DIR='$(REDISMODULE_DIR)' sh tests/support/deps.sh
 RUN_TESTS = $(TEST_ENV) BLOOMPORT_SO='$(abspath $(SO))' BLOOMPORT_TOOL='$(abspath $(TOOL))' \
             BLOOMPORT_FAULTS_SO='$(abspath $(FAULTS_SO))' BLOOMPORT_NEIGHBOUR_SO='$(abspath $(NEIGHBOUR_SO))' \
             REDIS_SERVER='$(REDIS_SERVER)' \
-            $(PYTHON) tests/tools/run_tests.py --out $(OBJ)
+            $(PYTHON) tests/support/run_tests.py --out $(OBJ)
 
-.PHONY: all run deps deps-run test test-all test-unit test-server test-tool test-recipes page test-page test-large test-damaged test-interop asan study bench bench-plot bench-core bench-merge \
+.PHONY: all run deps deps-run test test-all test-unit test-server test-cli test-recipes page test-page test-large test-damaged test-interop asan study bench bench-plot bench-core bench-merge \
         check-layers format clean help
 .DELETE_ON_ERROR:
 .SECONDARY:
@@ -105,7 +105,7 @@ install: all ## install the module, the tool and its man page: PREFIX=/usr/local
 	install -D -m 755 $(SO) $(DESTDIR)$(MODULE_DIR)/bloomport.so
 	install -D -m 755 $(TOOL) $(DESTDIR)$(PREFIX)/bin/bloomport
 	install -D -m 644 rdb/tool/bloomport.1 $(DESTDIR)$(PREFIX)/share/man/man1/bloomport.1
-	install -D -m 644 module/package/bloomport.conf $(DESTDIR)$(PREFIX)/share/doc/bloomport/examples/bloomport.conf
+	install -D -m 644 module/extras/debian/bloomport.conf $(DESTDIR)$(PREFIX)/share/doc/bloomport/examples/bloomport.conf
 	sed -i 's|/usr/lib/redis/modules|$(MODULE_DIR)|' $(DESTDIR)$(PREFIX)/share/doc/bloomport/examples/bloomport.conf
 
 uninstall: ## remove what `make install` installed: the same PREFIX= MODULE_DIR= DESTDIR=
@@ -113,10 +113,10 @@ uninstall: ## remove what `make install` installed: the same PREFIX= MODULE_DIR=
 	rmdir --ignore-fail-on-non-empty $(addprefix $(DESTDIR),$(MODULE_DIR) $(PREFIX)/share/doc/bloomport/examples $(PREFIX)/share/doc/bloomport)
 
 deb: | deps-deb ## build/deb/bloomport_<version>_<arch>.deb: all that as a Debian package
-	@MAKE='$(MAKE)' sh module/package/deb.sh build/deb
+	@MAKE='$(MAKE)' sh module/extras/debian/deb.sh build/deb
 
 test-deb: deb | deps-test-deb ## install the package on a fresh Debian as the documents say, use it, remove it; needs root
-	@sh tests/tools/test_deb.sh build/deb
+	@sh tests/support/test_deb.sh build/deb
 
 run: $(SO) | deps-run ## install what is missing, build, start a server with the module: PORT= ARGS=
 	@mkdir -p build/run
@@ -133,12 +133,12 @@ deps: ## install what building and testing need (Debian), get redismodule.h; say
 deps-run deps-deb deps-test-deb:
 	@$(RUN_DEPS) $(@:deps-%=%)
 
-QUICK = tests/server tests/tool tests/recipes tests/page/test_numbers.py tests/docs tests/tools
+QUICK = tests/server tests/cli tests/recipes tests/page/test_numbers.py tests/docs tests/support
 test: $(SO) $(FAULTS_SO) $(TOOL) $(UNIT) $(FUZZ) | deps ## install what is missing, run every quick test; ends in "N passed, N failed"
 	@$(RUN_TESTS) --unit $(UNIT) $(FUZZ) --server $(QUICK)
 
 test-all: | deps ## every test target, one after another, and one table: ONLY="test-page test-deb" for some
-	@$(PYTHON) tests/tools/run_all.py --make '$(MAKE)' $(ONLY)
+	@$(PYTHON) tests/support/run_all.py --make '$(MAKE)' $(ONLY)
 
 test-unit: $(UNIT) $(FUZZ) | deps ## the pure code and the fuzz corpus, no server needed: T=test_sizing for one program
 	@$(RUN_TESTS) --unit $(if $(T),$(filter %/$(T),$(UNIT) $(FUZZ)),$(UNIT) $(FUZZ))
@@ -149,16 +149,16 @@ test-server: $(SO) $(FAULTS_SO) | deps ## the module in a real server: T=test_in
 test-docs: $(SO) $(TOOL) | deps ## every example of the documents, and what they say of the commands
 	@$(RUN_TESTS) --server tests/docs
 
-test-tool: $(SO) $(TOOL) | deps ## the command-line tool, with a real server for push and pull
-	@$(RUN_TESTS) --server tests/tool
+test-cli: $(SO) $(TOOL) | deps ## the command-line tool, with a real server for push and pull
+	@$(RUN_TESTS) --server tests/cli
 
 page: | $(DEPS) ## the calculator and viewer as one file, build/page/index.html: open it in a browser
-	@$(PYTHON) tests/tools/make_page.py module/page/index.html build/page/index.html
+	@$(PYTHON) tests/support/make_page.py module/extras/page/index.html build/page/index.html
 
 .PHONY: screenshot
 screenshot: page ## the picture of the README, module/docs/page.png, taken of the page in headless Chromium
 	@$(RUN_DEPS) page
-	@$(PYTHON) -B tests/tools/screenshot.py build/page/index.html module/docs/page.png
+	@$(PYTHON) -B tests/support/screenshot.py build/page/index.html module/docs/page.png
 
 test-page: page $(SO) $(TOOL) | deps ## the page in headless Chromium, which it installs
 	@$(RUN_DEPS) page
@@ -196,7 +196,7 @@ asan: ## `make test` under AddressSanitizer and UBSan; any report is a failure
 SOME_UNIT = $(filter-out %/test_rates %/test_sizing %/test_statistics,$(UNIT)) $(FUZZ)
 SOME_SERVER = background every_command faults fuzz growth import loadchunk memory small_filters
 test-some: $(SO) $(FAULTS_SO) $(TOOL) $(SOME_UNIT) | deps
-	@$(RUN_TESTS) --unit $(SOME_UNIT) --server $(SOME_SERVER:%=tests/server/test_%.py) $(if $(filter tsan,$(FLAVOUR)),tests/tool)
+	@$(RUN_TESTS) --unit $(SOME_UNIT) --server $(SOME_SERVER:%=tests/server/test_%.py) $(if $(filter tsan,$(FLAVOUR)),tests/cli)
 
 tsan: ## unit tests, some server tests and the tool under ThreadSanitizer: background free, counters
 	@$(MAKE) --no-print-directory FLAVOUR=tsan CC=gcc test-some
@@ -217,7 +217,7 @@ fuzz: ## libFuzzer with AddressSanitizer and UBSan on tests/fuzz: T=fuzz_record 
 	@$(MAKE) --no-print-directory FLAVOUR=fuzz CC=clang fuzz-run
 
 fuzz-run: $(if $(T),$(filter %/$(T),$(FUZZ)),$(FUZZ)) | deps
-	@sh tests/tools/fuzz.sh $(OBJ) '$(RUNS)' '$(SECONDS)' $^
+	@sh tests/support/fuzz.sh $(OBJ) '$(RUNS)' '$(SECONDS)' $^
 
 fuzz-server: $(SO) $(FAULTS_SO) | deps ## mutated RESTOREs, chunks, imports and words on a real server: RUNS= SEED= FLAVOUR=asan
 	@PYTEST_ADDOPTS='-s' BLOOMPORT_FUZZ_RUNS='$(or $(RUNS),20000)' BLOOMPORT_FUZZ_SEED='$(SEED)' \
@@ -325,13 +325,13 @@ clean: ## remove what was built; keeps the fetched header and the data of `make 
 test-servers: $(SO) $(FAULTS_SO) | deps ## the server tests on Redis 7.0, 8.0, Valkey 8.0, 8.1, 9 of Debian: SERVER= T= JOBS=
 	@$(TEST_ENV) BLOOMPORT_SO='$(abspath $(SO))' BLOOMPORT_FAULTS_SO='$(abspath $(FAULTS_SO))' \
 	    BLOOMPORT_NEIGHBOUR_SO='$(abspath $(NEIGHBOUR_SO))' \
-	    $(PYTHON) tests/tools/servers.py --only $(SERVER) --test '$(T)' --jobs $(or $(JOBS),1)
+	    $(PYTHON) tests/support/servers.py --only $(SERVER) --test '$(T)' --jobs $(or $(JOBS),1)
 
 # MINUTES=, SEED= and SERVER=valkey-9, one of those of test-servers.
 soak: | deps ## a mixed load with every answer checked, saves, evictions, restarts, a replica: MINUTES= SERVER=
 	@$(MAKE) --no-print-directory $(SO)
 	@$(TEST_ENV) BLOOMPORT_SO='$(abspath $(SO))' MINUTES='$(MINUTES)' SEED='$(SEED)' \
-	    REDIS_SERVER="$(if $(SERVER),$$($(PYTHON) tests/tools/servers.py --fetch --only $(SERVER) | tail -n 1),$(REDIS_SERVER))" \
+	    REDIS_SERVER="$(if $(SERVER),$$($(PYTHON) tests/support/servers.py --fetch --only $(SERVER) | tail -n 1),$(REDIS_SERVER))" \
 	    $(PYTHON) -B tests/soak/soak.py
 
 help: ## this list

@@ -11,7 +11,7 @@ from redis_server import MODULE, Server
 
 REPO = documents.REPO
 TOOL = os.environ.get("BLOOMPORT_TOOL", str(REPO / "build" / "bloomport"))
-SNIPPET = REPO / "module" / "package" / "bloomport.conf"
+SNIPPET = REPO / "module" / "extras" / "debian" / "bloomport.conf"
 MARKDOWN, README = documents.MARKDOWN, documents.README
 
 

@@ -7,7 +7,7 @@
 #   deb.sh directory    called at the top of the repository
 set -eu
 
-package=module/package
+package=module/extras/debian
 out=$1
 root=$out/debian/bloomport
 doc=$root/usr/share/doc/bloomport
