@@ -68,7 +68,7 @@ TEST_ENV = BLOOMPORT_WRAP='valgrind --quiet --error-exitcode=99 --leak-check=ful
 endif
 
 # Sources by wildcard, so that no file can be forgotten.
-PURE_OBJ  = $(patsubst %.c,$(OBJ)/%.o,$(wildcard module/core/*.c rdb/*.c))
+PURE_OBJ  = $(patsubst %.c,$(OBJ)/%.o,$(wildcard module/core/*.c rdb/*.c rdb/formats/*.c))
 TOOL_OBJ  = $(patsubst %.c,$(OBJ)/%.o,$(wildcard rdb/tool/*.c))
 GLUE_OBJ  = $(patsubst %.c,$(OBJ)/%.o,$(wildcard module/*.c))
 UNIT      = $(patsubst %.c,$(OBJ)/%,$(wildcard tests/unit/test_*.c))
@@ -309,13 +309,13 @@ GLUE_HEADER = .*redismodule\.h|.*\.\./|module/[^/]*$$
 check-layers:
 	@! grep -nE '$(INCLUDE)($(GLUE_HEADER)|rdb/)' $(wildcard module/core/*.[ch]) /dev/null || \
 	    { echo "module/core may include only module/core and the C library" >&2; exit 1; }
-	@! grep -nE '$(INCLUDE)($(GLUE_HEADER))' $(wildcard rdb/*.[ch] rdb/tool/*.[ch]) /dev/null || \
+	@! grep -nE '$(INCLUDE)($(GLUE_HEADER))' $(wildcard rdb/*.[ch] rdb/formats/*.[ch] rdb/tool/*.[ch]) /dev/null || \
 	    { echo "rdb may include only rdb, module/core and the C library" >&2; exit 1; }
-	@! grep -nE '\b(malloc|calloc|realloc)\(' $(filter-out module/core/mem.c,$(wildcard module/core/*.[ch] rdb/*.[ch])) || \
+	@! grep -nE '\b(malloc|calloc|realloc)\(' $(filter-out module/core/mem.c,$(wildcard module/core/*.[ch] rdb/*.[ch] rdb/formats/*.[ch])) || \
 	    { echo "pure code allocates through module/core/mem.h" >&2; exit 1; }
 
 format: ## clang-format all C files
-	$(CLANG_FORMAT) -i $(wildcard module/*.[ch] module/core/*.[ch] rdb/*.[ch] rdb/tool/*.[ch] tests/*/*.[ch])
+	$(CLANG_FORMAT) -i $(wildcard module/*.[ch] module/core/*.[ch] rdb/*.[ch] rdb/formats/*.[ch] rdb/tool/*.[ch] tests/*/*.[ch])
 
 clean: ## remove what was built; keeps the fetched header and the data of `make run`
 	rm -rf $(addprefix build/,release asan deb tsan fuzz coverage valgrind bloomport.so bloomport)

@@ -43,7 +43,7 @@ struct filter {
     uint8_t form;      // 0, which tells it from a packed one (packed.h); must come first
     bool is_loading;   // its bytes are still arriving, in pieces
     bool is_estimated; // the item counts are estimates from the set bits, as after an import
-    bool is_foreign;   // RedisBloom's, and so are its growth and its bytes (rdb/redisbloom.h)
+    bool is_foreign;   // RedisBloom's, and so are its growth and its bytes (rdb/formats/redisbloom.h)
     enum layout layout;
     enum scheme scheme;
     uint32_t nlayers;
