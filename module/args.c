@@ -305,15 +305,9 @@ const char *args_parse_insert(RedisModuleCtx *ctx, RedisModuleString **argv, int
 /* ---- BF.EXPORT and BF.IMPORT ---------------------------------------------------------------- */
 
 static const char *parse_format(const RedisModuleString *arg, enum format *out) {
-    static const char *const NAMES[FORMAT_COUNT] = {"portable", "sstable", "leveldb", "parquet",
-                                                    "redisbloom"};
-    for (int i = 0; i < FORMAT_COUNT; i++) {
-        if (args_is_word(arg, NAMES[i])) {
-            *out = (enum format)i;
-            return NULL;
-        }
-    }
-    return ERR_BAD_FORMAT;
+    size_t len;
+    const char *word = RedisModule_StringPtrLen(arg, &len);
+    return formats_find(word, len, out) ? NULL : ERR_BAD_FORMAT;
 }
 
 const char *args_parse_export(RedisModuleString **argv, int argc, enum format *out) {

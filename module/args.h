@@ -4,7 +4,7 @@
 #define BLOOMPORT_ARGS_H
 
 #include "module/core/filter.h"
-#include "rdb/formats.h"
+#include "rdb/formats/formats.h"
 
 #include <redismodule.h>
 #include <stdbool.h>

@@ -10,7 +10,7 @@
 #include "module/replicate.h"
 #include "module/reply.h"
 #include "rdb/codec.h"
-#include "rdb/formats.h"
+#include "rdb/formats/formats.h"
 
 #include <stdio.h>
 

@@ -11,7 +11,7 @@
 #include "module/config.h"
 #include "module/metrics.h"
 #include "module/type.h"
-#include "rdb/redisbloom.h"
+#include "rdb/formats/redisbloom.h"
 
 /* ---- Saving ------------------------------------------------------------------------------- */
 

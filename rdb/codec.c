@@ -3,7 +3,7 @@
 #include "rdb/codec.h"
 
 #include "rdb/bytes.h"
-#include "rdb/redisbloom.h"
+#include "rdb/formats/redisbloom.h"
 
 #include <string.h>
 

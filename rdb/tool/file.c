@@ -6,7 +6,7 @@
 #include "module/core/mem.h"
 #include "rdb/bytes.h"
 #include "rdb/codec.h"
-#include "rdb/redisbloom.h"
+#include "rdb/formats/redisbloom.h"
 #include "rdb/tool/options.h"
 #include "rdb/tool/output.h"
 #include "rdb/tool/progress.h"
@@ -22,18 +22,15 @@
 #define DUMP_LAYERS_AT 20 // where a dump says how many layers it has
 #define FIRST_READ ((size_t)64 * 1024)
 
-static const char *const names[] = {"portable", "sstable",    "leveldb",
-                                    "parquet",  "redisbloom", "dump"};
+const char *file_format_name(enum file_format format) {
+    return format == FILE_DUMP ? "dump" : formats_name((enum format)format);
+}
 
 enum file_format file_format_of(const char *name) {
     for (int i = 0; i < FILE_UNKNOWN; i++) {
-        if (strcmp(name, names[i]) == 0) return (enum file_format)i;
+        if (strcmp(name, file_format_name((enum file_format)i)) == 0) return (enum file_format)i;
     }
     return FILE_UNKNOWN;
-}
-
-const char *file_format_name(enum file_format format) {
-    return names[format];
 }
 
 /* ---- Bytes in ----------------------------------------------------------------------------- */
@@ -151,7 +148,7 @@ struct filter *file_load(const char *path, const struct options *options,
                                         : formats_decode((enum format)found, bytes.at, bytes.len,
                                                          &how, FILTER_NO_LIMIT, &filter, &fault);
     if (st == STATUS_NOMEM) tool_die("%s: no memory for it", path);
-    if (st != STATUS_OK) tool_die("%s: bad %s data: %s", path, names[found], fault);
+    if (st != STATUS_OK) tool_die("%s: bad %s data: %s", path, file_format_name(found), fault);
     mem_free(bytes.at);
     if (format) *format = found;
     return filter;
@@ -168,13 +165,14 @@ enum file_format file_default_format(const struct filter *filter) {
 
 void file_check_format(const struct filter *filter, enum file_format format) {
     if (format == FILE_DUMP) {
-        const char *field = filter->is_foreign ? formats_obstacle_to_native(filter) : NULL;
+        const char *field = filter->is_foreign ? redisbloom_obstacle_to_native(filter) : NULL;
         if (field) tool_die("cannot write dump: RedisBloom's %s are out of its range", field);
         return;
     }
     const char *obstacle = formats_obstacle(filter, (enum format)format);
     if (obstacle) {
-        tool_die("cannot write %s: %s (the format dump holds any filter)", names[format], obstacle);
+        tool_die("cannot write %s: %s (the format dump holds any filter)", file_format_name(format),
+                 obstacle);
     }
 }
 

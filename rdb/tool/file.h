@@ -1,4 +1,4 @@
-/* A filter <-> a file, in any of the formats of rdb/formats.h and in one more:
+/* A filter <-> a file, in any of the formats of rdb/formats/formats.h and in one more:
  *
  *   dump   the header of FORMAT.md, section 2, then the bits of all layers, oldest first. Holds
  *          every filter there is, with its counts and its promise.
@@ -8,7 +8,7 @@
 #ifndef BLOOMPORT_TOOL_FILE_H
 #define BLOOMPORT_TOOL_FILE_H
 
-#include "rdb/formats.h"
+#include "rdb/formats/formats.h"
 
 /* An enum format, or one of these. */
 enum file_format { FILE_PORTABLE = FORMAT_PORTABLE, FILE_DUMP = FORMAT_COUNT, FILE_UNKNOWN };

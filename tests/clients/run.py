@@ -28,7 +28,7 @@ HERE = Path(__file__).resolve().parent
 WORK = HERE.parents[1] / "build" / "clients"
 sys.dont_write_bytecode = True
 # In place of this folder: redis-py would take the folder hiredis for the package of that name.
-sys.path[:1] = [str(HERE.parent / "server"), str(HERE.parent / "tools")]
+sys.path[:1] = [str(HERE.parent / "server"), str(HERE.parent / "support")]
 
 import programs  # noqa: E402
 from checks import filter_state  # noqa: E402

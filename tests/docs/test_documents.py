@@ -11,7 +11,7 @@ from redis_server import MODULE, Server
 
 REPO = documents.REPO
 TOOL = os.environ.get("BLOOMPORT_TOOL", str(REPO / "build" / "bloomport"))
-SNIPPET = REPO / "module" / "package" / "bloomport.conf"
+SNIPPET = REPO / "module" / "extras" / "debian" / "bloomport.conf"
 MARKDOWN, README = documents.MARKDOWN, documents.README
 
 
@@ -94,12 +94,25 @@ def test_no_document_repeats_another(parts):
 
 
 def test_make_targets_named_in_the_documents_exist():
-    targets = set(re.findall(r"^([a-z-]+):", (REPO / "Makefile").read_text(encoding="utf-8"), re.M))
+    makefiles = [(REPO / name).read_text(encoding="utf-8") for name in ("Makefile", "tests/targets.mk")]
+    targets = {target for text in makefiles for target in re.findall(r"^([a-z-]+):", text, re.M)}
     for path in MARKDOWN:
         text = path.read_text(encoding="utf-8")
         named = set(re.findall(r"`(?:sudo )?make ([a-z][a-z-]*)", text))
         named |= set(re.findall(r"^(?:sudo )?make ([a-z][a-z-]*)", text, re.M))
         assert named <= targets, path.name
+
+
+def test_the_makefile_is_under_150_lines():
+    assert len((REPO / "Makefile").read_text(encoding="utf-8").splitlines()) < 150
+
+
+def test_make_help_lists_every_target_that_has_a_description_in_one_of_three_groups():
+    makefiles = [(REPO / name).read_text(encoding="utf-8") for name in ("Makefile", "tests/targets.mk")]
+    described = [target for text in makefiles for target in re.findall(r"^([a-z-]+):.* ## ", text, re.M)]
+    printed = subprocess.run(["make", "-s", "help"], cwd=REPO, check=True, stdout=subprocess.PIPE, text=True).stdout
+    assert re.findall(r"^(\w.*):$", printed, re.M) == ["Use it", "Work on it", "Measure it"]
+    assert re.findall(r"^  make ([a-z-]+) +\S", printed, re.M) == described and len(described) > 30
 
 
 def test_the_readme_lists_every_command_and_no_other():

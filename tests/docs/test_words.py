@@ -22,8 +22,8 @@ BANNED = {
 }
 # For the code too, once its names and comments have changed: then this line is `IN_CODE = True`.
 IN_CODE = os.environ.get("BLOOMPORT_WORDS_IN_CODE") == "1"
-TEXTS = [documents.MANUAL, documents.REPO / "module" / "package" / "control",
-         documents.REPO / "module" / "package" / "bloomport.conf", *documents.MARKDOWN,
+TEXTS = [documents.MANUAL, documents.REPO / "module" / "extras" / "debian" / "control",
+         documents.REPO / "module" / "extras" / "debian" / "bloomport.conf", *documents.MARKDOWN,
          *sorted(documents.REPO.glob(".github/**/*.yml"))]
 SUFFIXES = {".c", ".h", ".py", ".sh", ".js", ".mjs", ".html", ".css", ".lua", ".json", ".go", ".rs", ".java"}
 # A golden file is data; this file has the words it bans.

@@ -6,7 +6,7 @@
 #include "module/core/mem.h"
 #include "module/core/packed.h"
 #include "rdb/codec.h"
-#include "rdb/formats.h"
+#include "rdb/formats/formats.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* The importers of rdb/formats.h: one target each, all the same but for the format.
+/* The importers of rdb/formats/formats.h: one target each, all the same but for the format.
  *
  *   capacity u8 (a power of two, less 1; 0: not given), expansion u8, steering u8 (1: FNV1A,
  *   2: a filter of RedisBloom stays one; high half: the allocation that fails), parts u8 (of
@@ -8,7 +8,7 @@
 #ifndef BLOOMPORT_FUZZ_FORMAT_H
 #define BLOOMPORT_FUZZ_FORMAT_H
 
-#include "rdb/formats.h"
+#include "rdb/formats/formats.h"
 #include "tests/fuzz/fuzz.h"
 
 #include <stdlib.h>

@@ -27,7 +27,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 WORK = HERE.parents[1] / "build" / "interop"
 sys.dont_write_bytecode = True
-sys.path[:0] = [str(HERE.parent / "server"), str(HERE.parent / "tools")]
+sys.path[:0] = [str(HERE.parent / "server"), str(HERE.parent / "support")]
 
 import chromium  # noqa: E402
 import programs  # noqa: E402

@@ -2,9 +2,9 @@
 // input, the list of results on standard output.
 
 import { readFileSync } from "node:fs";
-import { openFilter } from "../../module/page/filter_file.js";
-import { errorRate, firstLayer, layersFor } from "../../module/page/sizing.js";
-import { xxh64 } from "../../module/page/xxh64.js";
+import { openFilter } from "../../module/extras/page/filter_file.js";
+import { errorRate, firstLayer, layersFor } from "../../module/extras/page/sizing.js";
+import { xxh64 } from "../../module/extras/page/xxh64.js";
 
 // What the viewer shows of a file.
 function viewed(path) {

@@ -28,7 +28,7 @@ from selenium.webdriver.support.ui import WebDriverWait
 
 HERE = Path(__file__).resolve().parent
 REPO = HERE.parents[1]
-sys.path[:0] = [str(REPO / "tests" / "server"), str(REPO / "tests" / "tools")]
+sys.path[:0] = [str(REPO / "tests" / "server"), str(REPO / "tests" / "support")]
 
 import chromium  # noqa: E402  (found by the line above)
 from checks import add_all, ask_all, layers_of  # noqa: E402
@@ -413,7 +413,7 @@ def test_the_safe_browsing_list_is_checked_in_the_browser(browser, server, tmp_p
             page.js("const a = document.getElementById('address'); a.value = arguments[0]; a.oninput?.()", address)
             page.wait(lambda: page.text("verdict").startswith(word))
         # the page as modules, unbuilt, works from any static file server
-        page.page(url=f"{root}/module/page/index.html")
+        page.page(url=f"{root}/module/extras/page/index.html")
         page.wait(lambda: page.text("command").startswith("BF.RESERVE"))
         web.shutdown()
     listing.unlink()

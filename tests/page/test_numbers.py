@@ -1,4 +1,4 @@
-"""The page's arithmetic (module/page/*.js, under node) is the module's: sizes, growth and rates to
+"""The page's arithmetic (module/extras/page/*.js, under node) is the module's: sizes, growth and rates to
 the last bit a server or the tool shows, hashes against the published vectors and the model's.
 
 Environment: that of ../server/redis_server.py; BLOOMPORT_TOOL, the command-line tool.
@@ -150,7 +150,7 @@ def test_a_blocked_exports_error_rate_is_the_servers(server, tmp_path):
 def test_the_page_in_one_file_is_one_script_that_parses(tmp_path):
     """Its modules share one scope there: a top-level name in two of them is a syntax error."""
     html = tmp_path / "index.html"
-    subprocess.run([sys.executable, str(REPO / "tests/tools/make_page.py"), str(REPO / "module/page/index.html"),
+    subprocess.run([sys.executable, str(REPO / "tests/support/make_page.py"), str(REPO / "module/extras/page/index.html"),
                     str(html)], stdout=subprocess.DEVNULL, check=True)
     (script,) = re.findall(r'<script type="module">(.*?)</script>', html.read_text(encoding="utf-8"), re.S)
     module = tmp_path / "page.mjs"

@@ -162,7 +162,7 @@ VENV_PYTHON = Path(__file__).resolve().parents[2] / "build" / "venv" / "bin" / "
 def parquet_libraries():
     check = [VENV_PYTHON, "-c", "import pyarrow, duckdb"]
     if not VENV_PYTHON.exists() or subprocess.run(check, check=False, stderr=subprocess.DEVNULL).returncode:
-        missing("no pyarrow and duckdb in build/venv: `make deps` gets them from PyPI")
+        missing("no pyarrow and duckdb in build/venv: `make test` gets them from PyPI")
 
     def run(*words, values):
         command = [VENV_PYTHON, "-B", Path(__file__).with_name("parquet_libraries.py"), *map(str, words)]

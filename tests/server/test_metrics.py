@@ -52,12 +52,12 @@ def test_the_section_has_exactly_its_fields(call):
 
 def test_the_exporters_script_gives_every_field(call):
     call("BF.MADD", "k", "a", "b")
-    flat = call("EVAL", (REPO / "module" / "exporter.lua").read_text(encoding="utf-8"), 0).plain
+    flat = call("EVAL", (REPO / "module" / "extras" / "monitoring" / "exporter.lua").read_text(encoding="utf-8"), 0).plain
     assert dict(zip((name.decode() for name in flat[::2]), map(int, flat[1::2]))) == told(call)
 
 
 def test_the_dashboard_asks_for_fields_there_are_and_for_all_of_them(call):
-    text = (REPO / "module" / "grafana.json").read_text(encoding="utf-8")
+    text = (REPO / "module" / "extras" / "monitoring" / "grafana.json").read_text(encoding="utf-8")
     asked = {key for panel in json.loads(text)["panels"] for target in panel["targets"]
              for key in re.findall(r'key="(\w+)"', target["expr"])}
     assert asked == set(told(call))

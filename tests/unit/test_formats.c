@@ -8,7 +8,8 @@
 #include "module/core/sizing.h"
 #include "rdb/bytes.h"
 #include "rdb/codec.h"
-#include "rdb/formats.h"
+#include "rdb/formats/formats.h"
+#include "rdb/formats/redisbloom.h"
 
 static enum status decode(enum format format, const uint8_t *bytes, size_t len,
                           const struct formats_options *options, uint64_t max_bytes,
@@ -376,9 +377,6 @@ static void an_imported_sstable_that_grows_keeps_twice_the_rate_of_its_bits(void
 /* ---- Advice ------------------------------------------------------------------------------------
  */
 
-static const char *const FORMAT_NAMES[] = {"portable", "sstable", "leveldb", "parquet",
-                                           "redisbloom"};
-
 /* Each obstacle names a format that takes this filter; or, if none does, BF.SCANDUMP. */
 static void assert_advice_works(const struct filter *filter, bool any_format_does) {
     bool found = false;
@@ -394,11 +392,12 @@ static void assert_advice_works(const struct filter *filter, bool any_format_doe
             continue;
         }
         int advised = 0;
-        while (advised < FORMAT_COUNT && (!use || strcmp(use + 4, FORMAT_NAMES[advised]) != 0)) {
+        while (advised < FORMAT_COUNT &&
+               (!use || strcmp(use + 4, formats_name((enum format)advised)) != 0)) {
             advised++;
         }
         if (advised == FORMAT_COUNT)
-            fail_msg("%s: no format is advised: %s", FORMAT_NAMES[f], text);
+            fail_msg("%s: no format is advised: %s", formats_name((enum format)f), text);
         if (formats_obstacle(filter, (enum format)advised)) fail_msg("bad advice: %s", text);
     }
     assert_int_equal(found, any_format_does);
@@ -447,7 +446,7 @@ static void redisblooms_filters_of_any_number_of_layers_are_sent_to_redisbloom(v
                                        .is_foreign = true};
         struct filter *filter = NULL;
         assert_int_equal(filter_new(&params, FILTER_NO_LIMIT, &filter), STATUS_OK);
-        if (!foreign) formats_make_native(filter);
+        if (!foreign) redisbloom_make_native(filter);
         assert_advice_works(filter, true);
         fill_to(filter, 100, 0);
         assert_true(filter->nlayers > 2);

@@ -4,7 +4,7 @@
 #include "tests/unit/helpers.h"
 
 #include "rdb/codec.h"
-#include "rdb/redisbloom.h"
+#include "rdb/formats/redisbloom.h"
 
 static struct filter *foreign(uint64_t capacity, double error_rate, uint32_t expansion) {
     struct filter_params params = {.capacity = capacity,

@@ -2,7 +2,7 @@
 // which address. portable.js and xxh64.js are all it needs; copy the three files beside each other.
 
 import { PortableFilter } from "../../interop/browser/portable.js";
-import { xxh64 } from "../../../module/page/xxh64.js";
+import { xxh64 } from "../../../module/extras/page/xxh64.js";
 
 const utf8 = new TextEncoder();
 

@@ -1,16 +1,26 @@
 #!/bin/sh
-# What `make deps` and `make run` do before building: see what is missing, install it with apt-get,
-# fetch redismodule.h. When nothing is missing it says nothing and calls no apt.
+# Installs what a target of the Makefile needs: sees what is missing, installs it with apt-get,
+# fetches redismodule.h. When nothing is missing it prints nothing and does not call apt-get.
 #
-#   deps.sh run     what building the module and starting a server takes
-#   deps.sh test    that, and what the tests take; more words for what only some targets take:
-#                   fuzzer, gcovr, valgrind
-#   deps.sh page    that, and the browser of `make test-page`
-#   deps.sh deb     what building the Debian package takes
-#   deps.sh test-deb  that, and what trying it on a fresh Debian takes
-#   deps.sh interop only the toolchains of tests/interop, other installations of them included
-#   deps.sh clients those of tests/clients, and the clients that Debian has
-#                   what of these two cannot be installed is said, and skipped there with the reason
+#   deps.sh word ...     one or more of these:
+#
+#   build      what building the module and the tool takes (`make deps`)
+#   run        what building the module and starting a server takes
+#   python     the interpreter
+#   bench      build, a server and Python's client
+#   test       that, and the packages of the tests
+#   parquet    the Parquet libraries of test_export, in build/venv
+#   browser    the browser of `make test-page`
+#   fuzzer     build, with libFuzzer
+#   gcovr, valgrind
+#   deb        what building the Debian package takes
+#   test-deb   that, and what trying it on a fresh Debian takes
+#
+# and these two alone, whose packages are optional: a language whose toolchain cannot be installed
+# is skipped there, with the reason.
+#
+#   interop    the toolchains of tests/interop, other installations of them included
+#   clients    those of tests/clients, and the clients that Debian has
 #
 # Environment, set by the Makefile: CC, PYTHON, REDIS_SERVER, REDISMODULE_DIR.
 set -eu
@@ -27,36 +37,65 @@ have_cxx_header() { echo "#include <$1>" | g++ -E -x c++ - >/dev/null 2>&1; }
 have_parquet() { build/venv/bin/python -c "import pyarrow, duckdb" >/dev/null 2>&1; }
 have_module() { "$PYTHON" -c "import $1" >/dev/null 2>&1; }
 
-missing_packages() {
+missing_compiler() {
     have_command "$CC" || case $CC in *clang*) echo clang ;; *) echo gcc ;; esac
     have_header stdio.h || echo libc6-dev
     have_header xxhash.h || echo libxxhash-dev
-    case $1 in *deb) ;; *) have_command "$REDIS_SERVER" || echo redis-server ;; esac
-    [ "$1" != run ] || return 0
+}
+
+missing_server() { have_command "$REDIS_SERVER" || echo redis-server; }
+missing_python() { have_command "$PYTHON" || echo python3; }
+
+missing_build() {
+    missing_compiler
     have_header hiredis/hiredis.h || echo libhiredis-dev
-    case $1 in *deb)
-        have_command dpkg-shlibdeps || echo dpkg-dev
-        [ "$1" = deb ] || have_command debootstrap || echo debootstrap
-        [ "$1" = deb ] || have_command lintian || echo lintian
-        return 0 ;;
-    esac
+}
+
+missing_run() {
+    missing_compiler
+    missing_server
+}
+
+missing_bench() {
+    missing_build
+    missing_server
+    have_module redis || echo python3-redis
+}
+
+missing_test() {
+    missing_bench
     have_header cmocka.h || echo libcmocka-dev
     have_module pytest || echo python3-pytest
-    have_module redis || echo python3-redis
     have_command g++ || echo g++
     have_cxx_header leveldb/filter_policy.h || echo libleveldb-dev
-    have_parquet || have_module ensurepip || echo python3-venv
     have_command node || echo nodejs
-    for more; do
-        case $more in
-        fuzzer) have_fuzzer || echo clang libclang-rt-dev ;;
-        gcovr | valgrind) have_command "$more" || echo "$more" ;;
-        esac
-    done
-    [ "$1" = page ] || return 0
+}
+
+missing_parquet() { have_parquet || have_module ensurepip || echo python3-venv; }
+
+missing_browser() {
     have_command chromium || echo chromium
     have_command chromedriver || echo chromium-driver
     have_module selenium || echo python3-selenium
+}
+
+missing_fuzzer() {
+    missing_build
+    have_fuzzer || echo clang libclang-rt-dev
+}
+
+missing_gcovr() { have_command gcovr || echo gcovr; }
+missing_valgrind() { have_command valgrind || echo valgrind; }
+
+missing_deb() {
+    missing_build
+    have_command dpkg-shlibdeps || echo dpkg-dev
+}
+
+missing_test_deb() {
+    missing_deb
+    have_command debootstrap || echo debootstrap
+    have_command lintian || echo lintian
 }
 
 missing_toolchains() {
@@ -167,7 +206,7 @@ case $1 in interop | clients)
     exit 0 ;;
 esac
 
-packages=$(missing_packages "$@")
+packages=$(for word; do missing_"$(echo "$word" | tr - _)"; done | sort -u)
 if [ -n "$packages" ]; then
     packages=$(echo $packages) # one line
     have_command apt-get ||
@@ -177,7 +216,11 @@ if [ -n "$packages" ]; then
     install_packages $packages
 fi
 
-if [ ! -f "$REDISMODULE_DIR/redismodule.h" ]; then
+# Whether we were called with a word that is among these.
+words=$*
+is_wanted() { for word; do case " $words " in *" $word "*) return 0 ;; esac; done; false; }
+
+if is_wanted build run bench test fuzzer deb test-deb && [ ! -f "$REDISMODULE_DIR/redismodule.h" ]; then
     hint="set REDISMODULE_DIR to a directory that has redismodule.h (src/ of a Redis 7 source tree)"
     [ "$REDISMODULE_DIR" = build/include ] || die "no redismodule.h in $REDISMODULE_DIR: $hint."
     have_command apt-get || die "redismodule.h is missing: $hint."
@@ -186,7 +229,7 @@ fi
 
 # Parquet libraries, which Debian does not have, in an environment of their own. Only their tests
 # need them: without a way to PyPI those skip and say so.
-if [ "$1" = test ] && ! have_parquet; then
+if is_wanted parquet && ! have_parquet; then
     say "getting Parquet libraries into build/venv"
     mkdir -p build
     { "$PYTHON" -m venv --clear build/venv &&

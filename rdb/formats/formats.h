@@ -1,12 +1,13 @@
-/* Filters in the formats of other programs: one encoder and one decoder each, whole filters in one
- * run of bytes. FORMAT.md, section 5, has the layouts. A decoder is bounded by the length it is
- * given and checks every byte before there is a filter. */
+/* Filters in the formats of other programs: one file for each, and one table, in formats.c, that
+ * lists them. A whole filter is one run of bytes. FORMAT.md, section 5, has the layouts. A decoder
+ * is bounded by the length it is given and checks every byte before there is a filter. */
 
 #ifndef BLOOMPORT_FORMATS_H
 #define BLOOMPORT_FORMATS_H
 
 #include "module/core/filter.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -19,16 +20,15 @@ enum format {
     FORMAT_COUNT
 };
 
+/* The word that names a format in commands, in lower case. */
+const char *formats_name(enum format format);
+
+/* The format that a word of `len` bytes names, in any case. False: there is none. */
+bool formats_find(const char *word, size_t len, enum format *out);
+
 /* Why a filter cannot be written in a format, and what would work: a format that does hold this
  * filter, or BF.SCANDUMP. NULL if it can. */
 const char *formats_obstacle(const struct filter *filter, enum format format);
-
-/* Why a foreign filter cannot become one of our own (the field that is out of range); NULL if it
- * can. */
-const char *formats_obstacle_to_native(const struct filter *filter);
-
-/* Makes it one of our own, with RedisBloom's hash and rules of growth. */
-void formats_make_native(struct filter *filter);
 
 /* The length of such a filter's bytes. */
 uint64_t formats_size(const struct filter *filter, enum format format);
@@ -45,8 +45,8 @@ struct formats_options {
 };
 
 /* The filter that the bytes are.
- * STATUS_CORRUPT: *fault names the field that is wrong. STATUS_NOMEM: over max_bytes, or the
- * allocator said no. */
+ * STATUS_CORRUPT: *fault names the field that is wrong. STATUS_NOMEM: it would take more than
+ * max_bytes, or there is no memory. */
 enum status formats_decode(enum format format, const uint8_t *bytes, size_t len,
                            const struct formats_options *options, uint64_t max_bytes,
                            struct filter **out, const char **fault);

@@ -7,7 +7,7 @@
 #   deb.sh directory    called at the top of the repository
 set -eu
 
-package=module/package
+package=module/extras/debian
 out=$1
 root=$out/debian/bloomport
 doc=$root/usr/share/doc/bloomport
@@ -21,7 +21,7 @@ umask 022
 
 build() {
     flags="$(dpkg-buildflags --get CFLAGS) $(dpkg-buildflags --get CPPFLAGS)"
-    "$MAKE" --no-print-directory FLAVOUR=deb SO="$out/bloomport.so" TOOL="$out/bloomport" \
+    "$MAKE" --no-print-directory V=1 FLAVOUR=deb SO="$out/bloomport.so" TOOL="$out/bloomport" \
         CFLAGS="$flags" LDFLAGS="$(dpkg-buildflags --get LDFLAGS)" \
         PREFIX=/usr DESTDIR="$root" install
     strip --strip-unneeded --remove-section=.comment --remove-section=.note \

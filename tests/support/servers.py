@@ -178,7 +178,7 @@ def test(name, start, tests):
     out = os.path.join(ROOT, name)
     began = time.monotonic()
     with open(os.path.join(out, "test.log"), "w", encoding="utf-8") as log:
-        subprocess.run([sys.executable, "tests/tools/run_tests.py", "--out", out, "--server", tests],
+        subprocess.run([sys.executable, "tests/support/run_tests.py", "--out", out, "--server", tests],
                        env=dict(os.environ, REDIS_SERVER=start), stdout=log, stderr=subprocess.STDOUT)
     with open(os.path.join(out, "summary"), encoding="utf-8") as summary:
         counts = dict((word, int(number)) for number, word in re.findall(r"(\d+) (\w+)", summary.read()))

@@ -1,6 +1,6 @@
 """Puts the page's files together into one, which opens from disk by a double click.
 
-    make_page.py module/page/index.html build/page/index.html
+    make_page.py module/extras/page/index.html build/page/index.html
 
 The style sheet goes in as it is. The modules follow each other, imported ones first, without their
 `import` lines and `export` words; top-level names must therefore differ, and the browser says so if

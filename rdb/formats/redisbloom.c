@@ -1,8 +1,12 @@
-/* RedisBloom's filters. See redisbloom.h. */
+/* RedisBloom's filters, and the format `redisbloom`: the header of its dump, then the bits of all
+ * layers. See redisbloom.h. */
 
-#include "rdb/redisbloom.h"
+#include "rdb/formats/redisbloom.h"
 
+#include "module/core/limits.h"
 #include "module/core/real.h"
+#include "rdb/formats/row.h"
+#include "rdb/formats/single.h"
 
 #include <math.h>
 
@@ -163,3 +167,103 @@ enum status redisbloom_decode_header(struct reader *r, struct filter **out, cons
     *out = filter;
     return STATUS_OK;
 }
+
+/* ---- Filters of our own out of RedisBloom's ------------------------------------------------- */
+
+const char *redisbloom_obstacle_to_native(const struct filter *filter) {
+    if (filter->expansion > LIMITS_MAX_EXPANSION) return "expansion";
+    for (uint32_t i = 0; i < filter->nlayers; i++) {
+        const struct layer *layer = &filter->layers[i];
+        if (layer->nhashes > SIZING_MOST_HASHES) return "hashes";
+        bool possible =
+            layer->items <= layer->capacity && layer->items <= layer->ones &&
+            (layer->ones == 0 || layer->items >= (layer->ones - 1) / layer->nhashes + 1);
+        if (!possible) return "items";
+    }
+    return NULL;
+}
+
+void redisbloom_make_native(struct filter *filter) {
+    filter->is_foreign = false;
+    filter->growth = 0;
+    for (uint32_t i = 0; i < filter->nlayers; i++) filter->layers[i].bits_per_item = 0;
+}
+
+/* ---- The whole dump ------------------------------------------------------------------------- */
+
+static bool redisbloom_is_home(const struct filter *filter) {
+    return filter->scheme == SCHEME_MURMUR;
+}
+
+static bool is_redisbloom_layer(const struct layer *layer) {
+    struct sizing size;
+    return sizing_as_redisbloom(layer->capacity, layer->error_rate, &size) &&
+           size.nhashes == layer->nhashes && layer->nbits % 8 == 0;
+}
+
+static const char *redisbloom_limit(const struct filter *filter) {
+    if (filter->is_foreign) return NULL;
+    for (uint32_t i = 0; i < filter->nlayers; i++) {
+        if (is_redisbloom_layer(&filter->layers[i])) continue;
+        return "a layer is not as RedisBloom sizes it, use BF.SCANDUMP";
+    }
+    return NULL;
+}
+
+static uint64_t redisbloom_size(const struct filter *filter) {
+    return redisbloom_header_size(filter) + filter_array_bytes(filter);
+}
+
+static void redisbloom_encode(const struct filter *filter, struct writer *w) {
+    redisbloom_encode_header(filter, w->at);
+    w->at += redisbloom_header_size(filter);
+    for (uint32_t i = 0; i < filter->nlayers; i++) single_put_bits(w, &filter->layers[i]);
+}
+
+static enum status redisbloom_fill(struct reader *r, struct filter *filter) {
+    for (uint32_t i = 0; i < filter->nlayers; i++) {
+        struct layer *layer = &filter->layers[i];
+        struct layer source = *layer;
+        source.bits = (uint8_t *)(uintptr_t)r->at; // only read from
+        if (layer_copy(layer, &source) != STATUS_OK) return STATUS_NOMEM;
+        r->at += layer_bytes(layer->nbits);
+        layer->ones = layer_count_ones(layer);
+    }
+    return STATUS_OK;
+}
+
+static enum status redisbloom_decode(struct reader *r, const struct formats_options *options,
+                                     uint64_t max_bytes, struct filter **out, const char **fault) {
+    struct filter *filter;
+    enum status st = redisbloom_decode_header(r, &filter, fault);
+    if (st != STATUS_OK) return st;
+    *fault = "length is not that of the layers' bits";
+    st = STATUS_CORRUPT;
+    if (filter_array_bytes(filter) != r->left) goto fail;
+    st = STATUS_NOMEM;
+    if (filter_size_bytes(filter) > max_bytes) goto fail;
+    st = redisbloom_fill(r, filter);
+    if (st != STATUS_OK) goto fail;
+    if (!options->keep_foreign) {
+        st = STATUS_CORRUPT;
+        *fault = redisbloom_obstacle_to_native(filter);
+        if (*fault) goto fail;
+        redisbloom_make_native(filter);
+    }
+    *out = filter;
+    return STATUS_OK;
+fail:
+    filter_free(filter);
+    return st;
+}
+
+const struct format_row REDISBLOOM_ROW = {
+    .name = "redisbloom",
+    .is_home = redisbloom_is_home,
+    .limit = redisbloom_limit,
+    .advice = "hash is MURMUR, use redisbloom",
+    .needs = "hash is not MURMUR: only filters that came from RedisBloom can go back, use portable",
+    .size = redisbloom_size,
+    .encode = redisbloom_encode,
+    .decode = redisbloom_decode,
+};

@@ -28,10 +28,10 @@ struct redisbloom_fixed redisbloom_fixed_of(const struct filter *filter);
 struct redisbloom_layer redisbloom_layer_of(const struct layer *layer);
 
 /* A foreign filter with room for its layers, none of them there yet. NULL: *fault names the field
- * that is wrong, or is NULL if the allocator said no. */
+ * that is wrong, or is NULL if there is no memory. */
 struct filter *redisbloom_new_bare(const struct redisbloom_fixed *fixed, const char **fault);
 
-/* Puts another layer's fields behind the last; its bits are still NULL. There must be room. NULL,
+/* Appends another layer's fields; its bits are still NULL. There must be room. NULL,
  * or the name of the field that is wrong: then the filter is as before. */
 const char *redisbloom_put_layer(struct filter *filter, const struct redisbloom_layer *from);
 
@@ -45,8 +45,17 @@ size_t redisbloom_header_size(const struct filter *filter);
 /* Writes redisbloom_header_size(filter) bytes. */
 void redisbloom_encode_header(const struct filter *filter, uint8_t *out);
 
-/* Reads a header, and not a byte behind it: a foreign filter whose layers' bits are still NULL.
- * STATUS_CORRUPT: *fault names the field that is wrong. STATUS_NOMEM: the allocator said no. */
+/* Reads a header, and not a byte after it: a foreign filter whose layers' bits are still NULL.
+ * STATUS_CORRUPT: *fault names the field that is wrong. STATUS_NOMEM: there is no memory. */
 enum status redisbloom_decode_header(struct reader *r, struct filter **out, const char **fault);
+
+/* ---- Filters of our own out of RedisBloom's ---- */
+
+/* Why a foreign filter cannot become one of our own (the field that is out of range); NULL if it
+ * can. */
+const char *redisbloom_obstacle_to_native(const struct filter *filter);
+
+/* Makes it one of our own, with RedisBloom's hash and rules of growth. */
+void redisbloom_make_native(struct filter *filter);
 
 #endif

@@ -22,7 +22,7 @@ def mode_of(path):
 @pytest.fixture(scope="module")
 def shim(tmp_path_factory):
     path = tmp_path_factory.mktemp("shim") / "shim.so"
-    source = REPO / "tests" / "tool" / "shim.c"
+    source = REPO / "tests" / "cli" / "shim.c"
     subprocess.run([os.environ.get("CC", "cc"), "-shared", "-fPIC", "-o", path, source, "-ldl"], check=True)
     return path
 

@@ -1,0 +1,237 @@
+# What tests and measures; the Makefile includes it. `make help` lists these targets too, and
+# tests/README.md says when to use which.
+#
+#   T             one test file: make test-server T=test_insert
+#   (pytest reads PYTEST_ADDOPTS by itself: PYTEST_ADDOPTS='-k some_name' make test-server)
+
+T ?=
+SANITIZE =
+TEST_ENV =
+
+# The stock server knows nothing of a sanitizer, so its runtime must be in the process before the
+# module is loaded: the tests put BLOOMPORT_PRELOAD into LD_PRELOAD of the servers they start. There
+# it also replaces the server's allocator, which Debian links dynamically, so RedisModule_Alloc is
+# checked too. Reports of AddressSanitizer, leaks and races go to files, which run_tests.py looks for;
+# UBSan's go to stderr and end the process. Too large an allocation gives NULL, as without it.
+ifeq ($(FLAVOUR),asan)
+SANITIZE = -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
+TEST_ENV = BLOOMPORT_PRELOAD='$(shell $(CC) -print-file-name=libasan.so)' \
+           ASAN_OPTIONS='log_path=$(abspath $(OBJ))/report:allocator_may_return_null=1' \
+           UBSAN_OPTIONS=print_stacktrace=1
+else ifeq ($(FLAVOUR),tsan)
+SANITIZE = -fsanitize=thread
+TEST_ENV = BLOOMPORT_PRELOAD='$(shell $(CC) -print-file-name=libtsan.so)' \
+           TSAN_OPTIONS='log_path=$(abspath $(OBJ))/report:allocator_may_return_null=1'
+else ifeq ($(FLAVOUR),fuzz)
+SANITIZE = -fsanitize=address,undefined -fno-sanitize-recover=undefined
+FUZZER = -fsanitize=fuzzer
+else ifeq ($(FLAVOUR),coverage)
+SANITIZE = --coverage -fprofile-update=atomic
+COVERAGE = -Wl,--wrap=_exit tests/support/coverage.c
+TEST_ENV = BLOOMPORT_COVERAGE=1
+else ifeq ($(FLAVOUR),valgrind)
+SANITIZE = -DLAZY_ZERO_BYTES=SIZE_MAX
+# The server allocates through jemalloc, a library of its own.
+TEST_ENV = BLOOMPORT_WRAP='valgrind --quiet --error-exitcode=99 --leak-check=full --show-leak-kinds=definite \
+           --errors-for-leak-kinds=definite --soname-synonyms=somalloc=*jemalloc*'
+endif
+
+# ---- What is installed, before anything is compiled ----
+# Each target installs what it uses and no more; plain `make` installs nothing. deps.sh explains the
+# words. Only test_export uses the Parquet libraries, 262 MB.
+
+WITH_EXPORT = $(if $(filter-out test_export,$(T)),,test test-server test-servers coverage-run)
+wanted_by = $(if $(filter $(2),$(MAKECMDGOALS)),$(1))
+NEEDS = $(call wanted_by,python,test-all) $(call wanted_by,build,study) $(call wanted_by,bench,bench% soak) \
+        $(call wanted_by,test,$(TESTING)) $(call wanted_by,parquet,$(WITH_EXPORT)) \
+        $(call wanted_by,browser,test-page screenshot) $(call wanted_by,fuzzer,fuzz-run) \
+        $(call wanted_by,$(filter gcovr valgrind,$(FLAVOUR:coverage=gcovr)),$(TESTING))
+TESTING = test test-unit test-server test-servers test-cli test-docs test-recipes test-page test-large test-interop \
+          test-clients test-some coverage-run fuzz-server
+DEPS = $(if $(strip $(NEEDS)),deps-of-goals)
+.PHONY: deps-of-goals
+deps-of-goals:
+	@$(RUN_DEPS) $(NEEDS)
+
+# ---- What is built ----
+
+UNIT      = $(patsubst %.c,$(OBJ)/%,$(wildcard tests/unit/test_*.c))
+STUDY     = $(patsubst %.c,$(OBJ)/%,$(wildcard tests/bench/study_*.c))
+FUZZ      = $(patsubst %.c,$(OBJ)/%,$(wildcard tests/fuzz/fuzz_*.c))
+LARGE     = $(patsubst %.c,$(OBJ)/%,$(wildcard tests/large/*.c))
+BENCH     = $(addprefix $(OBJ)/tests/bench/,bench_core bench_merge load read_items)
+FLOOR_OBJ = $(OBJ)/tests/bench/floor.o
+FLOOR_SO  = $(FLOOR_OBJ:.o=.so)
+FAULTS_OBJ = $(OBJ)/tests/server/faults.o
+FAULTS_SO = $(OBJ)/faults.so
+NEIGHBOUR_OBJ = $(OBJ)/tests/server/neighbour.o
+NEIGHBOUR_SO = $(OBJ)/neighbour.so
+FUZZ_SHARED = $(addprefix $(OBJ)/tests/fuzz/,fuzz.o $(if $(FUZZER),,replay.o))
+# Compiled by the Makefile's two rules, without redismodule.h and with it.
+PURE_PROGRAM_OBJ = $(addsuffix .o,$(UNIT) $(FUZZ) $(LARGE) $(STUDY) $(BENCH)) $(FUZZ_SHARED)
+GLUE_TEST_OBJ = $(FLOOR_OBJ) $(FAULTS_OBJ) $(NEIGHBOUR_OBJ)
+
+# The module with an allocator that fails on demand: tests/server/faults.c.
+$(FAULTS_SO): $(GLUE_OBJ) $(PURE_OBJ) $(FAULTS_OBJ) | $(NEIGHBOUR_SO)
+	$(SAY) LINK $@
+	$(Q)$(CC) $(SANITIZE) $(LDFLAGS) -shared -Wl,--wrap=mem_set_hooks,--wrap=command_table_register -o $@ $^ -lm
+
+# Another module, which shares the server with ours: tests/server/neighbour.c. Whoever needs the
+# module above needs this one too. The other is the one that does nothing: tests/bench/floor.c.
+$(NEIGHBOUR_SO): $(NEIGHBOUR_OBJ)
+$(FLOOR_SO): $(FLOOR_OBJ)
+$(NEIGHBOUR_SO) $(FLOOR_SO):
+	$(SAY) LINK $@
+	$(Q)$(CC) $(SANITIZE) $(LDFLAGS) -shared -o $@ $^
+
+# libFuzzer is guided by the code under test alone, and not by arithmetic and loops over bits; nor by
+# each comparison, which costs half the speed: the corpus has the magic numbers.
+$(if $(FUZZER),$(filter-out %/rate.o %/sizing.o %/layer.o %/blocked.o,$(PURE_OBJ) $(TOOL_OBJ)): SANITIZE += $(FUZZER)-no-link -fno-sanitize-coverage=trace-cmp)
+
+$(UNIT): LIBRARIES = -lcmocka
+$(addprefix $(OBJ)/tests/fuzz/,fuzz_items fuzz_file): $(addprefix $(OBJ)/rdb/tool/,items.o file.o output.o progress.o threads.o)
+$(FUZZ): $(FUZZ_SHARED)
+$(FUZZ): LIBRARIES = $(FUZZER)
+$(OBJ)/tests/bench/read_items: $(addprefix $(OBJ)/rdb/tool/,items.o threads.o)
+$(UNIT) $(FUZZ) $(STUDY) $(LARGE) $(BENCH): $(OBJ)/%: $(OBJ)/%.o $(PURE_OBJ)
+	$(SAY) LINK $@
+	$(Q)$(CC) $(SANITIZE) $(LDFLAGS) -o $@ $^ $(LIBRARIES) -lm
+
+.PHONY: check-layers
+# The allowed directions are core -> rdb -> module. The include path alone cannot see a glue header
+# that happens not to include redismodule.h, nor one reached by "../".
+INCLUDE = ^[[:space:]]*\#[[:space:]]*include[[:space:]]*[<"]
+GLUE_HEADER = .*redismodule\.h|.*\.\./|module/[^/]*$$
+check-layers:
+	@! grep -nE '$(INCLUDE)($(GLUE_HEADER)|rdb/)' $(wildcard module/core/*.[ch]) /dev/null || \
+	    { echo "module/core may include only module/core and the C library" >&2; exit 1; }
+	@! grep -nE '$(INCLUDE)($(GLUE_HEADER))' $(wildcard rdb/*.[ch] rdb/formats/*.[ch] rdb/tool/*.[ch]) /dev/null || \
+	    { echo "rdb may include only rdb, module/core and the C library" >&2; exit 1; }
+	@! grep -nE '\b(malloc|calloc|realloc)\(' $(filter-out module/core/mem.c,$(wildcard $(PURE_DIRS:%=%/*.[ch]))) || \
+	    { echo "pure code allocates through module/core/mem.h" >&2; exit 1; }
+
+# ---- Tests ----
+
+RUN_TESTS = $(TEST_ENV) BLOOMPORT_SO='$(abspath $(SO))' BLOOMPORT_TOOL='$(abspath $(TOOL))' \
+            BLOOMPORT_FAULTS_SO='$(abspath $(FAULTS_SO))' BLOOMPORT_NEIGHBOUR_SO='$(abspath $(NEIGHBOUR_SO))' \
+            REDIS_SERVER='$(REDIS_SERVER)' \
+            $(PYTHON) tests/support/run_tests.py --out $(OBJ)
+QUICK = tests/server tests/cli tests/recipes tests/page/test_numbers.py tests/docs tests/support
+
+.PHONY: test-all test-unit test-server test-servers test-docs test-cli test-recipes test-page test-large test-damaged \
+        test-interop test-clients test-deb screenshot asan tsan valgrind test-some coverage coverage-run fuzz fuzz-run fuzz-server
+test-all: | $(DEPS) ## every test target, one after another, and one table: ONLY="test-page test-deb" for some
+	@$(PYTHON) tests/support/run_all.py --make '$(MAKE)' $(ONLY)
+
+test-unit: $(UNIT) $(FUZZ) | $(DEPS) ## the pure code and the fuzz corpus, no server needed: T=test_sizing for one program
+	@$(RUN_TESTS) --unit $(if $(T),$(filter %/$(T),$(UNIT) $(FUZZ)),$(UNIT) $(FUZZ))
+
+test-server: $(SO) $(FAULTS_SO) | $(DEPS) ## the module in a real server: T=test_insert for one file
+	@$(RUN_TESTS) --server tests/server$(if $(T),/$(T).py)
+
+# SERVER="redis-8.0 valkey-9" for some of them, JOBS=2 for two at a time; REDIS_SERVER has no say.
+test-servers: $(SO) $(FAULTS_SO) | $(DEPS) ## the server tests on Redis 7.0, 8.0, Valkey 8.0, 8.1, 9 of Debian: SERVER= T= JOBS=
+	@$(TEST_ENV) BLOOMPORT_SO='$(abspath $(SO))' BLOOMPORT_FAULTS_SO='$(abspath $(FAULTS_SO))' \
+	    BLOOMPORT_NEIGHBOUR_SO='$(abspath $(NEIGHBOUR_SO))' \
+	    $(PYTHON) tests/support/servers.py --only $(SERVER) --test '$(T)' --jobs $(or $(JOBS),1)
+
+test-cli: $(SO) $(TOOL) | $(DEPS) ## the command-line tool, with a real server for push and pull
+	@$(RUN_TESTS) --server tests/cli
+
+test-docs: $(SO) $(TOOL) | $(DEPS) ## every example of the documents, and what they say of the commands
+	@$(RUN_TESTS) --server tests/docs
+
+test-recipes: $(SO) | $(DEPS) ## the recipes of module/docs/RECIPES.md, run as they stand
+	@$(RUN_TESTS) --server tests/recipes
+
+test-page: page $(SO) $(TOOL) | $(DEPS) ## the page in headless Chromium, which it installs
+	@$(RUN_TESTS) --server tests/page
+
+screenshot: page | $(DEPS) ## the picture of the README, module/docs/page.png, taken of the page in headless Chromium
+	@$(PYTHON) -B tests/support/screenshot.py build/page/index.html module/docs/page.png
+
+test-deb: deb ## install the package on a fresh Debian as the documents say, use it, remove it; needs root
+	@$(RUN_DEPS) test-deb
+	@sh tests/support/test_deb.sh build/deb
+
+test-large: $(SO) $(TOOL) $(LARGE) | $(DEPS) ## slow tests and those that need gigabytes: T=large_rate for one
+	@set -e; for program in $(if $(T),$(filter %/$(T),$(LARGE)),$(LARGE)); do $$program; done
+	@$(if $(filter %/$(T),$(LARGE)),:,$(RUN_TESTS) --server tests/large$(if $(T),/$(T).py))
+
+test-damaged: ## every damaged variant of RedisBloom's recorded dumps, under the sanitizers
+	@$(MAKE) --no-print-directory FLAVOUR=asan CC=gcc test-large T=test_damaged_dumps
+
+test-interop: $(SO) | $(DEPS) ## other languages read and write our filters, toolchains installed: T=go for one
+	@$(RUN_DEPS) interop
+	@$(TEST_ENV) BLOOMPORT_SO='$(abspath $(SO))' REDIS_SERVER='$(REDIS_SERVER)' \
+	    $(PYTHON) tests/interop/run.py $(T)
+
+test-clients: $(SO) | $(DEPS) ## real clients, every BF.* method each has, toolchains installed: T=go-redis for one
+	@$(RUN_DEPS) clients
+	@$(TEST_ENV) BLOOMPORT_SO='$(abspath $(SO))' REDIS_SERVER='$(REDIS_SERVER)' \
+	    $(PYTHON) tests/clients/run.py $(T)
+	@$(RUN_TESTS) --server tests/docs/test_snippets.py
+
+# gcc: its sanitizer runtime is a shared library that can be preloaded as it stands.
+asan: ## `make test` under AddressSanitizer and UBSan; any report is a failure
+	@$(MAKE) --no-print-directory FLAVOUR=asan CC=gcc test
+
+# A selection: all of it would take hours under valgrind, and most of it has but one thread.
+SOME_UNIT = $(filter-out %/test_rates %/test_sizing %/test_statistics,$(UNIT)) $(FUZZ)
+SOME_SERVER = background every_command faults fuzz growth import loadchunk memory small_filters
+test-some: $(SO) $(FAULTS_SO) $(TOOL) $(SOME_UNIT) | $(DEPS)
+	@$(RUN_TESTS) --unit $(SOME_UNIT) --server $(SOME_SERVER:%=tests/server/test_%.py) $(if $(filter tsan,$(FLAVOUR)),tests/cli)
+
+tsan: ## unit tests, some server tests and the tool under ThreadSanitizer: background free, counters
+	@$(MAKE) --no-print-directory FLAVOUR=tsan CC=gcc test-some
+
+valgrind: ## unit tests and some server tests under valgrind: errors and leaks
+	@$(MAKE) --no-print-directory FLAVOUR=valgrind test-some
+
+# SECONDS= or RUNS= for each target, 60 s unless told; what is found goes to build/fuzz/.
+fuzz: ## libFuzzer with AddressSanitizer and UBSan on tests/fuzz: T=fuzz_record SECONDS=60 RUNS=1000000
+	@$(MAKE) --no-print-directory FLAVOUR=fuzz CC=clang fuzz-run
+
+fuzz-run: $(if $(T),$(filter %/$(T),$(FUZZ)),$(FUZZ)) | $(DEPS)
+	@sh tests/support/fuzz.sh $(OBJ) '$(RUNS)' '$(SECONDS)' $^
+
+fuzz-server: $(SO) $(FAULTS_SO) | $(DEPS) ## mutated RESTOREs, chunks, imports and words on a real server: RUNS= SEED= FLAVOUR=asan
+	@PYTEST_ADDOPTS='-s' BLOOMPORT_FUZZ_RUNS='$(or $(RUNS),20000)' BLOOMPORT_FUZZ_SEED='$(SEED)' \
+	    $(RUN_TESTS) --server tests/server/test_fuzz.py
+
+##@ Measure it
+.PHONY: bench bench-plot bench-core bench-tool bench-merge study soak
+# N=, ROUNDS=, SECONDS=, ROWS=, SIZES= and PEER= reach it as environment; see tests/bench/bench.py.
+RUN_BENCH = BLOOMPORT_SO='$(abspath $(SO))' BENCH_BUILT='$(abspath $(OBJ))/tests/bench' \
+            REDIS_SERVER='$(REDIS_SERVER)' $(PYTHON) tests/bench/bench.py
+bench: $(SO) $(BENCH) $(FLOOR_SO) | $(DEPS) ## CPU per item against doing nothing, and PEER=other.so: N= ROUNDS= ROWS=
+	@$(RUN_BENCH)
+
+bench-plot: $(SO) $(BENCH) $(FLOOR_SO) | $(DEPS) ## measure speed against filter size, draw tests/bench/speed.svg: SIZES="256K 1G"
+	@$(RUN_BENCH) --plot
+
+bench-core: $(BENCH) | $(DEPS) ## the core alone, no server: ROUNDS= SIZES=
+	@$(OBJ)/tests/bench/bench_core $(or $(ROUNDS),7) $(SIZES)
+
+bench-tool: $(TOOL) $(BENCH) | $(DEPS) ## `bloomport build` against reading and hashing the file; memory of check: N= ROUNDS=
+	@$(PYTHON) tests/bench/tool.py $(abspath $(TOOL)) $(abspath $(OBJ))/tests/bench/read_items
+
+bench-merge: $(BENCH) | $(DEPS) ## two filters of 1 GB united, against reading and copying memory: ROUNDS=
+	@$(OBJ)/tests/bench/bench_merge $(or $(ROUNDS),7)
+
+study: $(STUDY) | $(DEPS) ## build and run the sizing experiments of tests/bench/study_*.c
+	@set -e; for program in $(STUDY); do $$program; done
+
+# MINUTES=, SEED= and SERVER=valkey-9, one of those of test-servers.
+soak: $(SO) | $(DEPS) ## a mixed load with every answer checked, saves, evictions, restarts, a replica: MINUTES= SERVER=
+	@$(TEST_ENV) BLOOMPORT_SO='$(abspath $(SO))' MINUTES='$(MINUTES)' SEED='$(SEED)' \
+	    REDIS_SERVER="$(if $(SERVER),$$($(PYTHON) tests/support/servers.py --fetch --only $(SERVER) | tail -n 1),$(REDIS_SERVER))" \
+	    $(PYTHON) -B tests/soak/soak.py
+
+coverage: ## `make test` with every line of module/ and rdb/ counted; prints the lines that were not run
+	@$(MAKE) --no-print-directory FLAVOUR=coverage CC=gcc CFLAGS='-O1 -g' coverage-run
+
+coverage-run: $(SO) $(FAULTS_SO) $(TOOL) $(UNIT) $(FUZZ) | $(DEPS)
+	@find $(OBJ) -name '*.gcda' -delete
+	@$(RUN_TESTS) --unit $(UNIT) $(FUZZ) --server $(QUICK)
+	@gcovr --root . --object-directory $(OBJ) --filter 'module/' --filter 'rdb/' --txt --fail-under-line 95
