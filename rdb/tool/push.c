@@ -146,7 +146,7 @@ static void give_name(struct push *push, const char *key, bool replace) {
     if (error) check_call(push, error);
     if (renamed) return;
     delete_beside(push);
-    tool_die("the key '%s' was created meanwhile: --replace replaces it", key);
+    tool_die("the key '%s' exists now: --replace replaces it", key);
 }
 
 static void push_filter(struct server *server, const struct filter *filter,
