@@ -31,7 +31,7 @@ REPO = HERE.parents[1]
 sys.path[:0] = [str(REPO / "tests" / "server"), str(REPO / "tests" / "tools")]
 
 import chromium  # noqa: E402  (found by the line above)
-from checks import add_all, ask_all, layers_of  # noqa: E402
+from checks import add_all, look_up_all, layers_of  # noqa: E402
 from redis_server import Server  # noqa: E402
 
 PAGE = Path(os.environ.get("BLOOMPORT_PAGE", REPO / "build" / "page" / "index.html")).resolve()
@@ -275,7 +275,7 @@ def test_a_dropped_export_shows_the_tools_numbers_and_the_servers_answers(browse
     assert page.find("hash-choice").is_displayed() == (layout == "CLASSIC")
     if hash_name == "FNV1A":
         page.choose("hash", "FNV1A")
-    expected = ask_all(server.call, "f", PROBES)
+    expected = look_up_all(server.call, "f", PROBES)
     assert all(expected[:100]) and 20 < sum(expected[100:]) < 200  # 3000 at 0.02: 60 expected
     answers = []
     for start in range(0, len(PROBES), 1000):  # what the page shows at a time

@@ -145,7 +145,7 @@ static void decoding_out_of_memory_leaves_nothing(void **state) {
     }
 }
 
-/* A recorded vector of RedisBloom: item1 in 64 bits with 5 hashes sets {0, 11, 31, 42, 53}. */
+/* redis.io's example of BF.SCANDUMP: item1 in 64 bits, 5 hashes, sets {0, 11, 31, 42, 53}. */
 static void murmur_gives_the_public_vector_of_redisbloom(void **state) {
     (void)state;
     struct hash hash = hash_item(SCHEME_MURMUR, "item1", 5);
@@ -155,7 +155,7 @@ static void murmur_gives_the_public_vector_of_redisbloom(void **state) {
                          (UINT64_C(1) << 42) | (UINT64_C(1) << 53)));
 }
 
-/* A vector of LevelDB's own tests: {"hello", "world"} at 10 bits per key. */
+/* The bytes that LevelDB writes for {"hello", "world"} at 10 bits per key. */
 static void leveldb_gives_its_vector(void **state) {
     (void)state;
     static const uint8_t EXPECTED[] = {0x11, 0x40, 0x00, 0x41, 0x44, 0x10, 0x40, 0x10, 6};
