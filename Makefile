@@ -212,7 +212,7 @@ coverage-run: $(SO) $(FAULTS_SO) $(TOOL) $(UNIT) $(FUZZ) | deps
 	@$(RUN_TESTS) --unit $(UNIT) $(FUZZ) --server $(QUICK)
 	@gcovr --root . --object-directory $(OBJ) --filter 'module/' --filter 'rdb/' --txt --fail-under-line 95
 
-# SECONDS= or RUNS= for each target, 60 s unless told; what is found goes to build/fuzz/.
+# SECONDS= (default 60) or RUNS= for each target; inputs that it finds go to build/fuzz/.
 fuzz: ## libFuzzer with AddressSanitizer and UBSan on tests/fuzz: T=fuzz_record SECONDS=60 RUNS=1000000
 	@$(MAKE) --no-print-directory FLAVOUR=fuzz CC=clang fuzz-run
 
@@ -245,8 +245,8 @@ bench-tool: $(TOOL) $(BENCH) | deps ## `bloomport build` against reading and has
 bench-merge: $(BENCH) | deps ## two filters of 1 GB united, against reading and copying memory: ROUNDS=
 	@$(OBJ)/tests/bench/bench_merge $(or $(ROUNDS),7)
 
-# Only RedisModule_OnLoad may be exported: the server would replace any other function of ours by
-# its own of the same name. The sanitizers export symbols of their own.
+# Only RedisModule_OnLoad may be exported: the server would replace any other function of the module
+# by its own of the same name. The sanitizers export symbols of their own.
 $(SO): $(GLUE_OBJ) $(PURE_OBJ)
 	$(CC) $(SANITIZE) $(LDFLAGS) -shared -o $@ $^ -lm
 ifeq ($(SANITIZE),)
@@ -255,12 +255,12 @@ ifeq ($(SANITIZE),)
 	    { echo "$@ must export RedisModule_OnLoad only, it exports:" $$exported >&2; exit 1; }
 endif
 
-# The same with an allocator that fails on demand: tests/server/faults.c.
+# The module with an allocator that fails on demand: tests/server/faults.c.
 $(FAULTS_SO): $(GLUE_OBJ) $(PURE_OBJ) $(FAULTS_OBJ) | $(NEIGHBOUR_SO)
 	$(CC) $(SANITIZE) $(LDFLAGS) -shared -Wl,--wrap=mem_set_hooks,--wrap=command_table_register -o $@ $^ -lm
 
-# Another module, which shares the server with ours: tests/server/neighbour.c. Whoever needs the
-# module above needs this one too.
+# Another module in the same server: tests/server/neighbour.c. Tests that need the module above need
+# this one too.
 $(NEIGHBOUR_SO): $(NEIGHBOUR_OBJ)
 	$(CC) $(SANITIZE) $(LDFLAGS) -shared -o $@ $^
 
@@ -268,8 +268,8 @@ $(NEIGHBOUR_SO): $(NEIGHBOUR_OBJ)
 # programs that test it.
 FUZZ_SHARED = $(addprefix $(OBJ)/tests/fuzz/,fuzz.o $(if $(FUZZER),,replay.o))
 PURE_PROGRAM_OBJ = $(addsuffix .o,$(UNIT) $(FUZZ) $(LARGE) $(STUDY) $(BENCH)) $(FUZZ_SHARED)
-# libFuzzer is guided by the code under test alone, and not by arithmetic and loops over bits; nor by
-# each comparison, which costs half the speed: the corpus knows the magic numbers.
+# Only the code under test guides libFuzzer, not arithmetic and loops over bits. Comparisons do not
+# either, which would cost half the speed: the corpus has the magic numbers.
 $(if $(FUZZER),$(filter-out %/rate.o %/sizing.o %/layer.o %/blocked.o,$(PURE_OBJ) $(TOOL_OBJ)): SANITIZE += $(FUZZER)-no-link -fno-sanitize-coverage=trace-cmp)
 $(PURE_OBJ) $(TOOL_OBJ) $(PURE_PROGRAM_OBJ): $(OBJ)/%.o: %.c Makefile | $(DEPS) check-layers
 	@mkdir -p $(@D)
@@ -321,7 +321,7 @@ clean: ## remove what was built; keeps the fetched header and the data of `make 
 	rm -rf $(addprefix build/,release asan deb tsan fuzz coverage valgrind bloomport.so bloomport)
 
 .PHONY: test-servers soak
-# SERVER="redis-8.0 valkey-9" for some of them, JOBS=2 for two at a time; REDIS_SERVER has no say.
+# SERVER="redis-8.0 valkey-9" for some of them, JOBS=2 for two at a time; REDIS_SERVER is not used.
 test-servers: $(SO) $(FAULTS_SO) | deps ## the server tests on Redis 7.0, 8.0, Valkey 8.0, 8.1, 9 of Debian: SERVER= T= JOBS=
 	@$(TEST_ENV) BLOOMPORT_SO='$(abspath $(SO))' BLOOMPORT_FAULTS_SO='$(abspath $(FAULTS_SO))' \
 	    BLOOMPORT_NEIGHBOUR_SO='$(abspath $(NEIGHBOUR_SO))' \

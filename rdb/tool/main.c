@@ -91,7 +91,7 @@ static void print_usage(FILE *out) {
     }
     fputs(
         "\nbloomport command --help lists the options of a command; man bloomport explains them.\n"
-        "Exit status: 0 found or done, 1 nothing found, 2 trouble.\n",
+        "Exit status: 0 found or done, 1 nothing found, 2 error.\n",
         out);
 }
 

@@ -60,13 +60,13 @@ def test_the_list_at_the_top_links_every_section():
 
 
 @pytest.mark.parametrize("name", SECTIONS)
-def test_the_syntax_is_the_one_that_the_server_tells(documented, name):
+def test_the_syntax_is_that_of_command_docs(documented, name):
     line = " ".join([name, *map(syntax, documented[name]["arguments"])])
     assert first_block(SECTIONS[name]) == line
 
 
 @pytest.mark.parametrize("name", SECTIONS)
-def test_the_complexity_is_the_one_that_the_server_tells(documented, name):
+def test_the_complexity_is_that_of_command_docs(documented, name):
     (row,) = re.findall(r"^\| complexity \| (.*) \|$", SECTIONS[name], re.M)
     assert row == documented[name]["complexity"]
 

@@ -10,7 +10,7 @@
 #   deps.sh test-deb  that, and what trying it on a fresh Debian takes
 #   deps.sh interop only the toolchains of tests/interop, other installations of them included
 #   deps.sh clients those of tests/clients, and the clients that Debian has
-#                   what of these two cannot be installed is said, and skipped there with the reason
+#                   a toolchain that cannot be installed is named here, and skipped there with the reason
 #
 # Environment, set by the Makefile: CC, PYTHON, REDIS_SERVER, REDISMODULE_DIR.
 set -eu
@@ -18,7 +18,7 @@ set -eu
 say() { echo "deps: $*" >&2; }
 die() { say "$*"; exit 1; }
 
-# ---- packages: asked for by what they give, so that other installations count too ----
+# ---- packages: each is looked for by what it provides, so that other installations count too ----
 
 have_command() { command -v "$1" >/dev/null 2>&1; }
 have_header() { echo "#include <$1>" | "$CC" -E -x c - >/dev/null 2>&1; }
@@ -137,7 +137,7 @@ source_version() {
 }
 
 # Redis 7 where there is a choice: its header is under the BSD licence and has every call we need.
-# Valkey's redismodule.h will not do: it asks the server for ValkeyModule_ names, which Redis lacks.
+# Valkey's redismodule.h will not do: it looks up ValkeyModule_ names in the server, which Redis lacks.
 fetch_header() {
     say "fetching redismodule.h from the redis source package"
     work=$PWD/build/apt
@@ -161,7 +161,7 @@ fetch_header() {
 case $1 in interop | clients)
     packages=$(echo $(missing_"$1"))
     [ -z "$packages" ] || (install_packages $packages) ||
-        for package in $packages; do # one that is not to be had keeps no other away
+        for package in $packages; do # one by one: a missing package prevents no other
             (install_packages "$package") || :
         done
     exit 0 ;;

@@ -6,8 +6,8 @@
 #   test_deb.sh directory    directory has the package; base.tar, the fresh Debian, is kept there
 #
 # The mirror is the one this machine's apt uses. Packages are fetched through the machine's network;
-# servers run in a network, process and mount namespace of their own, so they meet no other server,
-# and end with it.
+# servers run in a network, process and mount namespace of their own, so they see no other server,
+# and end with the namespace.
 set -eu
 
 out=$(cd "$1" && pwd)
@@ -53,7 +53,7 @@ fresh_debian() {
     mkdir "$root"
     tar -C "$root" -xf "$out/base.tar"
     cp /etc/resolv.conf "$root/etc/resolv.conf"
-    # Nobody is there to say yes; and no server may start in the machine's own network.
+    # apt must not ask questions, and no server may start in the machine's own network.
     echo 'APT::Get::Assume-Yes "true";' >"$root/etc/apt/apt.conf.d/99test"
     printf '#!/bin/sh\nexit 101\n' >"$root/usr/sbin/policy-rc.d"
     chmod 755 "$root/usr/sbin/policy-rc.d"
