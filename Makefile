@@ -105,8 +105,8 @@ help: ## this list
 	@sed -nE 's/^##@ (.*)/\n\1:/p; s/^([a-z-]+):.*## (.*)/\1|\2/p' Makefile tests/targets.mk | \
 	    awk -F'|' 'NF == 2 { $$0 = sprintf("  make %-12s %s", $$1, $$2) } { print }'
 
-# Only RedisModule_OnLoad may be exported: the server would replace any other function of ours by
-# its own of the same name. The sanitizers export symbols of their own.
+# Only RedisModule_OnLoad may be exported: the server would replace any other function of the module
+# by its own of the same name. The sanitizers export symbols of their own.
 $(SO): $(GLUE_OBJ) $(PURE_OBJ)
 	$(SAY) LINK $@
 	$(Q)$(CC) $(SANITIZE) $(LDFLAGS) -shared -o $@ $^ -lm

@@ -14,7 +14,7 @@
 struct adder {
     struct filter *filter;
     struct source *source;
-    struct sorter *sorter; // NULL: the exact way
+    struct sorter *sorter; // NULL: the exact way is used
     pthread_mutex_t taking;
     uint64_t taken; // blocks
     pthread_mutex_t adding;
@@ -42,9 +42,9 @@ static bool take(struct adder *adder, struct block *block, uint64_t *turn) {
     return is_taken;
 }
 
-/* Waits until the blocks that were taken before this one are in. */
+/* Waits until the blocks that were taken before this one are added. */
 static void add_in_turn(struct adder *adder, const struct block *block, uint64_t turn) {
-    static bool answers[1024]; // nobody asks
+    static bool answers[1024]; // nobody reads them
     pthread_mutex_lock(&adder->adding);
     while (adder->added != turn) pthread_cond_wait(&adder->has_added, &adder->adding);
     pthread_mutex_unlock(&adder->adding);

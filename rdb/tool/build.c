@@ -1,9 +1,8 @@
 /* bloomport build: items -> a filter.
  *
- * A filter must know its capacity before the first item goes in. Files are therefore read twice,
- * the first time only to count newlines. What cannot be read twice is hashed as it comes, and the
- * hashes, 16 bytes an item, wait in a spool until they are counted. With --capacity neither is
- * needed.
+ * A filter is sized before the first item is added. Files are therefore read twice, the first time
+ * only to count newlines. An input that cannot be read twice is hashed as it comes, and the hashes,
+ * 16 bytes an item, are kept in a spool until they are counted. With --capacity neither is needed.
  *
  * Tuned for tens of millions of short items, where hashing an item costs less than the cache misses
  * of setting its bits: see adder.h. `make bench-tool` compares it with reading and hashing alone.
@@ -22,7 +21,7 @@
 
 /* ---- The filter --------------------------------------------------------------------------- */
 
-/* A format that exists for one layout or hash only means it, unless the user says otherwise. */
+/* A format that exists for one layout or hash only implies it, unless the user names another. */
 static struct options with_implied(const struct options *given) {
     struct options options = *given;
     bool is_parquet = options.format == (enum file_format)FORMAT_PARQUET;
@@ -41,7 +40,8 @@ static _Noreturn void refuse(enum status st, const struct options *options) {
              tool_layout_name(options->layout), tool_scheme_name(options->scheme));
 }
 
-/* LevelDB has whole bytes, 8 or more, and of bits per key its own k: a filter of the same bytes. */
+/* LevelDB's arrays are whole bytes, 8 or more, and it computes k from bits per key in its own way.
+ * This gives a filter of the bytes that LevelDB writes. */
 static struct sizing leveldb_size(const struct options *options, uint64_t capacity) {
     struct sizing size;
     struct geometry geometry = {LAYOUT_CLASSIC, SCHEME_LEVELDB};
@@ -57,7 +57,7 @@ static struct sizing leveldb_size(const struct options *options, uint64_t capaci
     return size;
 }
 
-/* The filter that LevelDB's bytes without a set bit mean. */
+/* Decodes an empty filter from LevelDB's bytes without a set bit. */
 static struct filter *new_leveldb(const struct options *options, uint64_t capacity) {
     struct sizing size = leveldb_size(options, capacity);
     size_t nbytes = (size_t)layer_bytes(size.nbits);
@@ -99,7 +99,7 @@ static void hash_batch(const struct filter *shape, const struct item *batch, siz
 struct items_source {
     struct source source;
     struct items *items;
-    struct filter shape; // layout and hash, all that hashing needs to know
+    struct filter shape; // layout and hash: hashing depends on nothing else
     struct progress progress;
 };
 
@@ -188,10 +188,10 @@ int build_run(const struct options *given) {
     bool are_files = items_are_files(paths, npaths, &bytes);
     items_open(&items, paths, npaths, options->nul, options->hex);
     if (options->capacity || are_files) {
-        uint64_t count = UINT64_MAX; // not known
+        uint64_t count = UINT64_MAX; // not counted yet
         if (are_files) count = items_count(paths, npaths, options->nul, threads_number());
         filter = new_filter(options, options->capacity ? options->capacity : count);
-        // Counts are needed only where they are written, or may exceed the capacity.
+        // Counts are needed only where they are written or may exceed the capacity.
         bool is_exact = options->format == FILE_DUMP || count > filter_capacity(filter);
         add_items(filter, &items, are_files ? bytes : 0, is_exact);
     } else {

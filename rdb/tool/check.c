@@ -1,5 +1,6 @@
-/* bloomport check: items in, those that the filter may contain out; or, with --absent, those that
- * it surely does not. Memory: the filter and one buffer, however much comes in. */
+/* bloomport check: reads items and prints those that the filter may contain, or, with --absent,
+ * those that it surely does not. It needs memory for the filter and one buffer, however long the
+ * input is. */
 
 #include "module/core/batch.h"
 #include "rdb/tool/items.h"
@@ -10,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Fewer, larger writes than stdio's own choice. */
+/* A larger buffer than stdio's own makes fewer writes. */
 #define OUTPUT_BYTES ((size_t)256 * 1024)
 
 static void print_item(const struct item *item, char separator) {
@@ -18,7 +19,8 @@ static void print_item(const struct item *item, char separator) {
     putchar(separator);
 }
 
-/* Which of the batch are selected: how many, printed unless only counted. */
+/* Returns how many items of the batch are selected, and prints them unless only the count is
+ * wanted. */
 static uint64_t check_batch(const struct filter *filter, const struct item *batch, size_t n,
                             const struct options *options) {
     struct hash hashes[ITEMS_BATCH];
@@ -42,7 +44,7 @@ static uint64_t check_all(const struct filter *filter, struct items *items,
     progress_begin(&progress, "checking", bytes);
     for (size_t n; (n = items_next(items, batch)) > 0;) {
         selected += check_batch(filter, batch, n, options);
-        // Who feeds us line by line gets answers line by line.
+        // A caller that writes line by line reads the answers line by line.
         if (!options->count && items_are_drained(items)) fflush(stdout);
         if (ferror(stdout)) tool_die("cannot write to standard output");
         progress_show(&progress, items->bytes_read);

@@ -1,4 +1,4 @@
-/* bloomport convert and bloomport merge: filters in, one filter out. */
+/* bloomport convert and bloomport merge: one or more filters are read, one is written. */
 
 #include "module/core/combine.h"
 #include "rdb/tool/options.h"
@@ -17,7 +17,7 @@ int convert_run(const struct options *options) {
 
 /* ---- Merging ------------------------------------------------------------------------------ */
 
-/* Ends the program at the first difference that makes the same item set different bits. */
+/* Ends the program if an item would set different bits in the two filters. */
 static void check_alike(const struct filter *a, const struct filter *b, const char *path) {
     uint32_t i = 0;
     enum difference difference = combine_difference(a, b, &i);

@@ -33,14 +33,14 @@ enum file_format file_format_of(const char *name) {
     return FILE_UNKNOWN;
 }
 
-/* ---- Bytes in ----------------------------------------------------------------------------- */
+/* ---- Reading ------------------------------------------------------------------------------ */
 
 struct bytes {
     uint8_t *at;
     size_t len;
 };
 
-/* Reads to the end. size: how much is likely to come. */
+/* Reads to the end. size: the likely number of bytes. */
 static struct bytes read_all(int fd, const char *path, size_t size) {
     struct bytes bytes = {tool_alloc(size), 0};
     for (;;) {
@@ -59,15 +59,15 @@ static struct bytes read_all(int fd, const char *path, size_t size) {
     }
 }
 
-/* Files are read and not mapped: who cuts a mapped file off takes bytes away while they are being
- * decoded, and the process with them (SIGBUS). */
+/* Files are read and not mapped: if a mapped file is truncated while it is decoded, SIGBUS ends the
+ * process. */
 static struct bytes get_bytes(const char *path) {
     bool is_stdin = strcmp(path, "-") == 0;
     int fd = is_stdin ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
     struct stat stat;
     if (fd < 0 || fstat(fd, &stat) != 0) tool_die("%s: %s", path, strerror(errno));
     size_t expected = S_ISREG(stat.st_mode) && !is_stdin ? (size_t)stat.st_size : 0;
-    // One byte more, and the end of the file is found without a larger buffer.
+    // With one byte more, the end of the file is found without a larger buffer.
     struct bytes bytes = read_all(fd, path, expected ? expected + 1 : FIRST_READ);
     if (bytes.len < expected) tool_die("%s: became shorter while it was read", path);
     if (!is_stdin) close(fd);
@@ -77,8 +77,8 @@ static struct bytes get_bytes(const char *path) {
 /* ---- Decoding ----------------------------------------------------------------------------- */
 
 /* No other format can begin like a dump: k would be over 255, m over 2^60. Parquet begins with
- * 0x15 and then a byte that is not 0, where a portable k of 21 has one. RedisBloom's header says
- * how long the file is. The rest look alike. */
+ * 0x15 and a byte over 0; a portable file with k = 21 begins with 0x15 and 0. RedisBloom's header
+ * gives the length of the file. The other formats cannot be told apart. */
 static bool is_redisbloom(const struct bytes *bytes) {
     struct reader r = {bytes->at, bytes->len, false};
     struct filter *filter;
@@ -114,12 +114,12 @@ static enum status decode_dump(const struct bytes *bytes, struct filter **out, c
     size_t at = dump_header_size(bytes);
     if (at == 0) return STATUS_CORRUPT;
     struct filter *filter;
-    // The bits are in the file: a header that speaks of more cannot make us allocate it.
+    // The file has the bits: a header that promises more cannot make the tool allocate it.
     uint64_t most = bytes->len + filter_structure_bytes(at);
     enum status st = codec_decode_header(bytes->at, at, most, &filter);
     if (st == STATUS_NOMEM) *fault = "length is not that of the layers' bits";
     if (st != STATUS_OK) return st == STATUS_NOMEM ? STATUS_CORRUPT : st;
-    *fault = "header is that of a filter half loaded";
+    *fault = "header is that of a partly loaded filter";
     if (filter->is_loading) goto fail;
     *fault = "length is not that of the layers' bits";
     if (filter_array_bytes(filter) != bytes->len - at) goto fail;
@@ -128,7 +128,7 @@ static enum status decode_dump(const struct bytes *bytes, struct filter **out, c
         memcpy(filter->layers[i].bits, bytes->at + at, size);
         at += size;
     }
-    *fault = "bits are not those the header speaks of";
+    *fault = "number of set bits is not that of the header";
     if (!codec_bits_are_sound(filter)) goto fail;
     *out = filter;
     return STATUS_OK;
@@ -176,7 +176,7 @@ void file_check_format(const struct filter *filter, enum file_format format) {
     }
 }
 
-/* The formats that are a header and the arrays as they are in memory need no second copy. */
+/* Formats that are a header and the arrays as they are in memory need no second copy. */
 static void write_in_pieces(const struct filter *filter, const uint8_t *header, size_t len) {
     output_write(header, len);
     struct progress progress;
@@ -200,7 +200,7 @@ void file_save(const struct filter *filter, enum file_format format, const char 
         write_in_pieces(filter, header, sizeof(header));
     } else if (format == FILE_DUMP) {
         struct filter own = *filter;
-        own.is_foreign = false; // a dump is of a filter of our own
+        own.is_foreign = false; // a dump holds bloomport's own filters only
         size_t len = codec_header_size(&own);
         uint8_t *header = tool_alloc(len);
         codec_encode_header(&own, header);

@@ -1,7 +1,7 @@
 /* A filter <-> a file, in any of the formats of rdb/formats/formats.h and in one more:
  *
- *   dump   the header of FORMAT.md, section 2, then the bits of all layers, oldest first. Holds
- *          every filter there is, with its counts and its promise.
+ *   dump   the header of rdb/FORMAT.md, section 2, then the bits of all layers, oldest first. It
+ *          holds any filter, with its counts and its error rate or bits per key.
  *
  * Files are not trusted: all bytes pass through the decoders of rdb. */
 
@@ -19,18 +19,18 @@ struct options;
 enum file_format file_format_of(const char *name);
 const char *file_format_name(enum file_format format);
 
-/* The filter in a file ("-": standard input), as --from, --hash and --capacity say. *format: what
- * it was, if not NULL. Whatever is wrong ends the program. */
+/* Reads the filter in a file ("-": standard input), as --from, --hash and --capacity say. *format
+ * is the format it had, if format is not NULL. Any error ends the program. */
 struct filter *file_load(const char *path, const struct options *options, enum file_format *format);
 
-/* The format for a filter when none is asked for: redisbloom if it is RedisBloom's, portable,
+/* The format of a filter when the user names none: redisbloom if it is RedisBloom's, portable,
  * parquet if BLOCKED, else dump. */
 enum file_format file_default_format(const struct filter *filter);
 
-/* Ends the program if the filter cannot be written so. */
+/* Ends the program if the format cannot hold the filter. */
 void file_check_format(const struct filter *filter, enum file_format format);
 
-/* Writes it to --output, in this format. */
+/* Writes the filter to --output, in this format. */
 void file_save(const struct filter *filter, enum file_format format, const char *path);
 
 #endif

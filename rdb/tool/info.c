@@ -6,13 +6,13 @@
 
 #include <stdio.h>
 
-typedef unsigned long long number; // what printf can say portably
+typedef unsigned long long number; // the type that printf prints portably
 
 static double fill_of(const struct filter *filter) {
     return (double)measure_ones(filter) / (double)measure_bits(filter);
 }
 
-/* Counts come with a dump only; other formats have nothing but the bits. */
+/* Only a dump has counts; other formats have nothing but the bits. */
 static void print_text(const struct filter *filter, enum file_format format) {
     printf("format              %s\n", file_format_name(format));
     printf("layout              %s\n", tool_layout_name(filter->layout));

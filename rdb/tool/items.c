@@ -14,7 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Small enough to stay in the second-level cache between the read and the parsing of it. */
+/* Small enough that the bytes are still in the second-level cache when they are parsed. */
 #define BUFFER_BYTES ((size_t)64 * 1024)
 
 static char *standard_input[] = {"-"};
@@ -33,7 +33,7 @@ static void close_input(int fd) {
     if (fd > STDIN_FILENO) close(fd);
 }
 
-/* Where a regular file is read from, and its size; false if it is not one. */
+/* The position in a regular file, and its size; false if it is not one. */
 static bool is_regular(int fd, off_t *from, uint64_t *bytes) {
     struct stat stat;
     if (fstat(fd, &stat) != 0 || !S_ISREG(stat.st_mode)) return false;
@@ -43,7 +43,7 @@ static bool is_regular(int fd, off_t *from, uint64_t *bytes) {
     return true;
 }
 
-/* A part of the items would look like all of them. */
+/* A file that became shorter is an error, as a part of its items would look like all of them. */
 static _Noreturn void die_of_shortness(const char *path) {
     tool_die("%s: became shorter while it was read", path);
 }
@@ -78,11 +78,11 @@ static void grow_buffer(struct items *items) {
     items->buffer = larger;
     items->size *= 2;
     if (!items->is_hex) return;
-    mem_free(items->decoded); // nothing decoded outlives a batch
+    mem_free(items->decoded); // decoded bytes are valid for one batch
     items->decoded = tool_alloc(items->size);
 }
 
-/* Reads once, behind what is left of the last read. */
+/* Reads once, to after what is left of the last read. */
 static void fill(struct items *items) {
     size_t left = items->end - items->start;
     memmove(items->buffer, items->buffer + items->start, left);
@@ -125,7 +125,8 @@ static int hex_digit(uint8_t c) {
     return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* Digits are decoded to where they stand, in the other buffer: half as long, so it has room. */
+/* Digits are decoded to the same offset of the other buffer. The bytes are half as many as the
+ * digits, so there is room. */
 static void decode_hex(struct items *items, struct item *item) {
     uint8_t *out = items->decoded + (item->line - items->buffer);
     item->bytes = out;
@@ -149,7 +150,8 @@ static void take_item(struct items *items, size_t len, struct item *item) {
     if (items->is_hex) decode_hex(items, item);
 }
 
-/* The whole items of the buffer, and at the end of an input what has no separator behind it. */
+/* Parses the complete items of the buffer, and at the end of an input the last one, which may have
+ * no separator after it. */
 static size_t parse(struct items *items, struct item *batch) {
     size_t n = 0;
     while (n < ITEMS_BATCH && items->start < items->end) {
@@ -176,8 +178,8 @@ size_t items_next(struct items *items, struct item *batch) {
     }
 }
 
-/* Separators among n bytes. The inner loop has a fixed length and byte-wide sums, so that the
- * compiler makes SIMD of it; 128 is under the 255 that a byte can count to. */
+/* Counts the separators among n bytes. The inner loop has a fixed length and byte-wide sums, so
+ * that the compiler vectorizes it; 128 is under the 255 that a byte can count to. */
 static uint64_t count_separators(const uint8_t *bytes, size_t n, uint8_t separator) {
     uint64_t count = 0;
     size_t i = 0;
@@ -194,10 +196,10 @@ static uint64_t count_separators(const uint8_t *bytes, size_t n, uint8_t separat
 
 void items_open_block(struct items *block, const struct items *items) {
     items_open(block, NULL, 0, items->separator == '\0', items->is_hex);
-    block->npaths = 0; // it reads from nowhere
+    block->npaths = 0; // a block has no input of its own
 }
 
-/* Where the whole items of the buffer end. */
+/* Where the complete items of the buffer end. */
 static size_t whole_items(const struct items *items) {
     if (items->is_over) return items->end;
     const uint8_t *from = items->buffer + items->start;
@@ -223,7 +225,7 @@ bool items_take_block(struct items *items, struct items *block) {
     block->end = whole;
     block->name = items->name;
     block->line = items->line;
-    if (items->is_hex) { // only complaints about digits name lines
+    if (items->is_hex) { // only errors about hexadecimal digits name lines
         items->line +=
             count_separators(block->buffer + block->start, whole - block->start, items->separator);
     }
@@ -245,7 +247,7 @@ bool items_are_files(char **paths, int npaths, uint64_t *bytes) {
     *bytes = 0;
     bool had_standard_input = false;
     for (int i = 0; i < npaths; i++) {
-        // A second pass over standard input begins where the first did, but only for one of them.
+        // A second pass over standard input begins where the first did, if it was named once only.
         if (is_standard_input(paths[i]) && had_standard_input) return false;
         had_standard_input |= is_standard_input(paths[i]);
         int fd = open_input(paths[i]);
@@ -259,7 +261,7 @@ bool items_are_files(char **paths, int npaths, uint64_t *bytes) {
     return true;
 }
 
-/* The files are counted one after the other, each by all threads, which take turns at its parts. */
+/* Files are counted one after the other. All threads count each file, part by part in turn. */
 struct counting {
     const char *path;
     int fd;

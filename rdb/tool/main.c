@@ -24,8 +24,9 @@ static const struct command commands[] = {
 };
 #define NCOMMANDS (sizeof(commands) / sizeof(commands[0]))
 
-/* The bytes of the printable UTF-8 character at the front; 0 if it is none. Control characters are
- * none, and neither are U+0080 to U+009F, which some terminals obey, in any spelling of them. */
+/* The length of the printable UTF-8 character at the front of a text; 0 if there is none. Control
+ * characters are not printable, nor are U+0080 to U+009F, which some terminals obey, in any
+ * encoding of them. */
 static size_t printable_length(const unsigned char *at) {
     static const uint32_t least[] = {0, 0, 0xa0, 0x800, 0x10000};
     if (at[0] < 0x80) return at[0] >= 0x20 && at[0] != 0x7f;
@@ -39,8 +40,8 @@ static size_t printable_length(const unsigned char *at) {
     return character >= least[len] ? len : 0;
 }
 
-/* What servers and file names say must not move a cursor or rename a window: what is not printable
- * becomes '?'. */
+/* Texts of servers and file names must not move a cursor or rename a window: bytes that are not
+ * printable become '?'. */
 static void make_printable(char *text) {
     for (size_t len; *text; text += len) {
         len = printable_length((const unsigned char *)text);
@@ -60,7 +61,7 @@ void tool_die(const char *format, ...) {
     fprintf(stderr, "bloomport: %s\n", text);
     output_abandon();
     fflush(stdout);
-    _exit(TOOL_TROUBLE); // whatever is still allocated is no leak
+    _exit(TOOL_TROUBLE); // memory that is still allocated is no leak
 }
 
 void *tool_alloc(size_t size) {
@@ -88,9 +89,10 @@ static void print_usage(FILE *out) {
     for (size_t i = 0; i < NCOMMANDS; i++) {
         fprintf(out, "  %-8s %s\n", commands[i].name, commands[i].summary);
     }
-    fputs("\nbloomport command --help lists the options of a command; man bloomport has it all.\n"
-          "Exit status: 0 found or done, 1 nothing found, 2 trouble.\n",
-          out);
+    fputs(
+        "\nbloomport command --help lists the options of a command; man bloomport explains them.\n"
+        "Exit status: 0 found or done, 1 nothing found, 2 error.\n",
+        out);
 }
 
 int main(int argc, char **argv) {

@@ -18,20 +18,20 @@
 
 static const struct {
     char letter;
-    bool is_short; // the letter itself works too: -o
+    bool is_short; // the letter is an option too: -o
     const char *name, *argument, *help;
 } table[] = {
     {'0', true, "null", NULL, "items end in a NUL byte instead of a newline"},
     {'x', false, "hex", NULL, "items are written as hexadecimal digits, two a byte"},
     {'v', true, "absent", NULL, "print the items that are surely not in the filter"},
     {'c', true, "count", NULL, "print only how many they are"},
-    {'e', false, "error", "rate", "share of false yes, between 0 and 1 (build: 0.01)"},
+    {'e', false, "error", "rate", "false-positive rate, between 0 and 1 (build: 0.01)"},
     {'b', false, "bits-per-key", "bits", "bits per item, 1 to 256, instead of --error"},
-    {'n', false, "capacity", "n", "items the filter is sized for (build: as many as come)"},
+    {'n', false, "capacity", "n", "items the filter is sized for (build: as many as are read)"},
     {'l', false, "layout", "name", "classic (fewest bits) or blocked (fastest)"},
-    {'H', false, "hash", "name", "xxh64 (default) or fnv1a, which portable files do not tell"},
+    {'H', false, "hash", "name", "xxh64 (default) or fnv1a; portable files do not record it"},
     {'f', false, "from", "format",
-     "what the file is, if not dump, parquet, redisbloom or portable"},
+     "the file's format, if not dump, parquet, redisbloom or portable"},
     {'F', false, "format", "format",
      "portable (default), sstable, leveldb, parquet, redisbloom, "
      "dump"},
@@ -216,7 +216,7 @@ static void select_options(const struct command *command, struct option *longs, 
 
 bool options_parse(const struct command *command, int argc, char **argv, struct options *out) {
     struct option longs[NOPTIONS + 2];
-    char shorts[2 * NOPTIONS + 2] = ":"; // ':' first: we do the complaining
+    char shorts[2 * NOPTIONS + 2] = ":"; // ':' first: getopt_long prints nothing itself
     select_options(command, longs, shorts + 1);
     *out = (struct options){.from = FILE_UNKNOWN, .format = FILE_UNKNOWN, .port = 6379};
     for (int letter; (letter = getopt_long(argc, argv, shorts, longs, NULL)) != -1;) {
@@ -230,7 +230,7 @@ bool options_parse(const struct command *command, int argc, char **argv, struct 
         set_option(letter, optarg, out);
     }
     if (out->error_rate != 0 && out->bits_per_key != 0) {
-        tool_die("--error and --bits-per-key say the same thing in two ways, give one");
+        tool_die("--error and --bits-per-key exclude each other, give one");
     }
     if (out->layout == LAYOUT_BLOCKED && out->scheme != SCHEME_XXH64) {
         tool_die("layout blocked goes with hash xxh64 only");

@@ -27,12 +27,12 @@ struct options {
 
 struct command {
     const char *name, *operands, *summary;
-    const char *letters; // of the options it takes, see the table in options.c
+    const char *letters; // letters of the options it takes, see the table in options.c
     int (*run)(const struct options *options);
 };
 
-/* Parses what follows the command's name, argv[0]. False if --help was asked for and printed;
- * whatever is wrong ends the program. */
+/* Parses what follows the command's name, argv[0]. False if --help was given and the help printed;
+ * any error ends the program. */
 bool options_parse(const struct command *command, int argc, char **argv, struct options *out);
 
 /* Ends the program unless there are `least` to `most` operands. */

@@ -1,4 +1,4 @@
-/* A file that appears whole or not at all. See output.h. */
+/* A file that appears complete or not at all. See output.h. */
 
 #define _GNU_SOURCE // mkostemp, fchmod, sigaction
 #include "rdb/tool/output.h"
@@ -16,14 +16,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define LINKS_MAX 40 // that follow one another; the kernel's own limit
+#define LINKS_MAX 40 // the most links in a chain; the kernel's own limit
 
 /* Names are arrays and not pointers: a signal handler reads them at any time. */
 static struct {
     int fd;
     const char *name;         // as the user gave it
-    char target[PATH_MAX];    // the file that it means, links followed
-    char temporary[PATH_MAX]; // where the bytes are until all are there
+    char target[PATH_MAX];    // the file it leads to, links followed
+    char temporary[PATH_MAX]; // the file that is written until all bytes are there
     volatile sig_atomic_t has_temporary;
 } output = {.fd = -1};
 
@@ -36,7 +36,7 @@ static _Noreturn void die_of(int error) {
 static const int numbers[] = {SIGHUP, SIGINT, SIGTERM, SIGXCPU, SIGXFSZ};
 #define NNUMBERS (sizeof(numbers) / sizeof(numbers[0]))
 
-/* Ctrl-C and the like: the file goes, and the program ends as it would have without us. */
+/* Ctrl-C and the like: removes the file, then ends the program as the signal does by default. */
 static void end_by_signal(int number) {
     output_abandon();
     signal(number, SIG_DFL);
@@ -51,7 +51,7 @@ static void watch_signals(void) {
     }
 }
 
-/* Signals wait while a name and has_temporary do not agree. */
+/* Signals are blocked while a name and has_temporary do not agree. */
 static void hold_signals(sigset_t *before) {
     sigset_t held;
     sigemptyset(&held);
@@ -63,9 +63,9 @@ static void release_signals(const sigset_t *before) {
     sigprocmask(SIG_SETMASK, before, NULL);
 }
 
-/* ---- The file that a name means ------------------------------------------------------------ */
+/* ---- The file that a name leads to --------------------------------------------------------- */
 
-/* The length of all before the last part of a name, the slash included. */
+/* The length of a name's directory part, with the slash. */
 static int directory_length(const char *path) {
     const char *slash = strrchr(path, '/');
     return slash ? (int)(slash - path) + 1 : 0;
@@ -77,7 +77,7 @@ static void follow_links(const char *path) {
     int len = snprintf(output.target, sizeof(output.target), "%s", path);
     for (int links = 0; len < PATH_MAX; links++) {
         ssize_t n = readlink(output.target, link, sizeof(link) - 1);
-        if (n < 0) return; // it is not a link; whatever else is wrong shows when it is opened
+        if (n < 0) return; // it is not a link; other errors show when it is opened
         if (links == LINKS_MAX) die_of(ELOOP);
         link[n] = '\0';
         int kept = link[0] == '/' ? 0 : directory_length(output.target);
@@ -105,8 +105,8 @@ static bool is_replaceable(const struct stat *file) {
 
 /* ---- Opening ------------------------------------------------------------------------------ */
 
-/* The mode, owner and group of the file that is replaced. If its group cannot be kept, another one
- * gets no more rights than everybody has. */
+/* The new file gets the mode, owner and group of the file that it replaces. If the group cannot be
+ * kept, the new file's group gets no more rights than everybody has. */
 static void keep_access(const struct stat *old) {
     mode_t mode = old->st_mode & 07777;
     if (fchown(output.fd, old->st_uid, old->st_gid) != 0) {
@@ -146,7 +146,7 @@ static void open_named(const char *path) {
     struct stat old;
     bool exists = stat(path, &old) == 0;
     follow_links(path);
-    if (exists && is_standard_output(&old)) { // "/dev/stdout", whatever that is
+    if (exists && is_standard_output(&old)) { // "/dev/stdout", whatever it leads to
         output.fd = STDOUT_FILENO;
     } else if (!exists || is_replaceable(&old)) {
         open_temporary(exists ? &old : NULL);
@@ -189,8 +189,8 @@ static void rename_temporary(void) {
 }
 
 /* The new name is on disk only when its directory is. A directory that may be written but not read
- * cannot be opened for that, and some file systems have no such call (EINVAL): neither is an
- * error. */
+ * cannot be opened for fsync, and some file systems have no fsync of directories (EINVAL): neither
+ * is an error. */
 static void sync_directory(void) {
     char name[PATH_MAX] = ".";
     int len = directory_length(output.target);
@@ -198,14 +198,14 @@ static void sync_directory(void) {
     int fd = open(name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0 && errno == EACCES) return;
     if (fd < 0 || (fsync(fd) != 0 && errno != EINVAL)) {
-        tool_die("%s: written, but may not outlive a power cut: %s", output.name, strerror(errno));
+        tool_die("%s: written, but may be lost in a power cut: %s", output.name, strerror(errno));
     }
     close(fd);
 }
 
 void output_commit(void) {
     if (output.has_temporary && fsync(output.fd) != 0) die_of(errno);
-    // Some file systems tell only now that the disk is full.
+    // Some file systems report a full disk only on close.
     if (close(output.fd) != 0) die_of(errno);
     output.fd = -1;
     if (!output.has_temporary) return;

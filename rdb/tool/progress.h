@@ -1,4 +1,4 @@
-/* A bar on standard error while something takes long; nothing at all unless that is a terminal. */
+/* A progress bar on standard error, drawn only if that is a terminal. */
 
 #ifndef BLOOMPORT_TOOL_PROGRESS_H
 #define BLOOMPORT_TOOL_PROGRESS_H
@@ -8,17 +8,18 @@
 
 struct progress {
     const char *what; // "adding"
-    uint64_t total;   // 0: not known, and only a number is shown
+    uint64_t total;   // 0: the total is not known; only a number is shown
     uint64_t next_ns; // when to draw again
     bool is_on, is_drawn;
 };
 
 void progress_begin(struct progress *progress, const char *what, uint64_t total);
 
-/* Cheap enough for every batch of items: it draws ten times a second, from the second on. */
+/* Cheap enough to call for every batch of items: draws ten times a second, after the first
+ * second. */
 void progress_show(struct progress *progress, uint64_t done);
 
-/* Takes the bar away. */
+/* Erases the bar. */
 void progress_end(struct progress *progress);
 
 #endif

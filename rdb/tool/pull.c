@@ -1,5 +1,5 @@
-/* bloomport pull: a filter from a server to a file, in the pieces of BF.SCANDUMP (FORMAT.md,
- * section 4), so that its size does not matter. */
+/* bloomport pull: a filter from a server to a file, in the pieces of BF.SCANDUMP (rdb/FORMAT.md,
+ * section 4), so that a filter may have any size. */
 
 #include "module/core/mem.h"
 #include "rdb/codec.h"
@@ -30,7 +30,8 @@ static struct filter *receive_header(struct server *server, const char *key) {
 static const char CHANGED[] =
     "the filter changed while it was pulled: try again, or pull a copy (COPY)";
 
-/* Of our own filters the last piece is taken only if all bits are those of the header. */
+/* The decoder takes the last piece of bloomport's own filters only if the set bits are as many as
+ * the header states. */
 static void take_piece(struct filter *filter, uint64_t at, uint64_t next, const uint8_t *bytes,
                        size_t len) {
     if (len == 0 || next != at + 1 + len) tool_die("the filter became shorter");
@@ -39,7 +40,8 @@ static void take_piece(struct filter *filter, uint64_t at, uint64_t next, const 
     if (result != CODEC_PIECE_STORED && !is_known) tool_die(CHANGED);
 }
 
-/* RedisBloom's header has counts of items, but none of bits: it must still be the same. */
+/* RedisBloom's header has counts of items, but none of set bits: the header at the end must equal
+ * the one at the beginning. */
 static void check_header(struct server *server, const char *key, const struct filter *filter) {
     size_t expected = codec_header_size(filter), len;
     uint8_t *header = tool_alloc(expected);

@@ -1,16 +1,16 @@
-/* bloomport push: a filter from a file to a server, in the pieces of BF.LOADCHUNK (FORMAT.md,
- * section 4), so that its size does not matter.
+/* bloomport push: a filter from a file to a server, in the pieces of BF.LOADCHUNK (rdb/FORMAT.md,
+ * section 4), so that a filter may have any size.
  *
- * It is always loaded under a key beside the one asked for, with a name that no other push has, and
- * renamed at the end, when the server has all of it: nobody meets half a filter, two pushes do not
- * meet at all, and an old filter answers until the new one takes its place.
+ * The filter is loaded under a temporary key, "beside" the one named, which no other push uses, and
+ * renamed at the end, when the server has all of it. So clients never see half a filter, two pushes
+ * do not disturb each other, and an old filter answers until the new one replaces it.
  *
  *   BF.LOADCHUNK beside ..., PEXPIRE beside     for the header and for each piece
- *   BF.SCANDUMP beside 0                        the header that the server would hand out now
+ *   BF.SCANDUMP beside 0                        the header must be the one that was sent
  *   PERSIST beside, RENAME beside key           RENAMENX unless --replace was given
  *
- * Whatever goes wrong, the key beside is deleted. If even that is impossible, because the
- * connection is lost or the program was killed, the server deletes it an hour after the last piece.
+ * After any error the key beside is deleted. If that is impossible, because the connection is lost
+ * or the program was killed, the key expires an hour after the last piece.
  */
 
 #define _GNU_SOURCE // getentropy, sigaction
@@ -40,7 +40,7 @@ struct push {
 
 /* ---- The key beside ----------------------------------------------------------------------- */
 
-/* The slot of a key without braces in a cluster: CRC-16/XMODEM. */
+/* The cluster slot of a key without braces: CRC-16/XMODEM. */
 static uint16_t slot_of(const char *key) {
     uint16_t crc = 0;
     for (; *key; key++) {
@@ -50,8 +50,8 @@ static uint16_t slot_of(const char *key) {
     return crc % 16384;
 }
 
-/* A key beside this one, in the same slot of a cluster: the part in braces, or all of the key,
- * decides the slot. Where no braces can be put round the key, one of 16384 names has its slot. */
+/* A name beside this key, in the same cluster slot: the part in braces, or all of the key, decides
+ * the slot. Where no braces can be put round the key, names are tried until one has its slot. */
 static char *key_beside(const char *key) {
     unsigned long long random[2];
     if (getentropy(random, sizeof(random)) != 0) tool_die("no random bytes: %s", strerror(errno));
@@ -72,7 +72,7 @@ static char *key_beside(const char *key) {
     return beside;
 }
 
-/* ---- Going on, or not --------------------------------------------------------------------- */
+/* ---- Signals and errors ------------------------------------------------------------------- */
 
 static volatile sig_atomic_t interrupted; // the signal's number
 
@@ -96,13 +96,13 @@ static void delete_beside(struct push *push) {
     server_unlink(push->server, push->beside);
 }
 
-/* After each call: goes on if there is no error and no signal came. */
+/* Called after each call to the server: returns if there is no error and no signal came. */
 static void check_call(struct push *push, const char *error) {
     if (!error && !interrupted) return;
-    char text[512]; // the server's words do not outlive the next call
+    char text[512]; // the error text is valid until the next call
     snprintf(text, sizeof(text), "%s", error ? error : "interrupted");
     delete_beside(push);
-    if (interrupted) raise(interrupted); // as it would have ended without us
+    if (interrupted) raise(interrupted); // ends as the signal does by default
     tool_die("server: %s", text);
 }
 
@@ -121,14 +121,14 @@ static void send_filter(struct push *push) {
     for (uint64_t at = 0;
          (len = codec_piece_at(push->filter, at, CODEC_PIECE_BYTES, &bytes)) > 0;) {
         at += len;
-        send_piece(push, at + 1, bytes, len); // the iterator is where it ends, + 1
+        send_piece(push, at + 1, bytes, len); // the iterator is the piece's end, + 1
         progress_show(&push->progress, at);
     }
     progress_end(&push->progress);
 }
 
-/* The server took every piece. Its header, with the sizes and counts of all layers, must be ours; a
- * filter of bloomport's that is not whole has none. */
+/* The server took every piece. Its header, with the sizes and counts of all layers, must be the one
+ * that was sent. A filter of bloomport's own type that is not complete has no header. */
 static void check_whole(struct push *push) {
     uint64_t next;
     const uint8_t *bytes;
@@ -146,7 +146,7 @@ static void give_name(struct push *push, const char *key, bool replace) {
     if (error) check_call(push, error);
     if (renamed) return;
     delete_beside(push);
-    tool_die("the key '%s' exists by now: --replace replaces it", key);
+    tool_die("the key '%s' exists now: --replace replaces it", key);
 }
 
 static void push_filter(struct server *server, const struct filter *filter,

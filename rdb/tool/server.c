@@ -17,14 +17,14 @@
 
 struct server {
     redisContext *context;
-    redisReply *reply;    // the last one, which the texts and bytes we hand out are in
+    redisReply *reply;    // the last one; it owns the texts and bytes that are returned
     char fault[256];      // a text of our own
     void (*on_pipe)(int); // what SIGPIPE did before
 };
 
 /* ---- Calls -------------------------------------------------------------------------------- */
 
-/* No answer came. */
+/* The connection failed before an answer came. */
 static const char *fault_of(struct server *server) {
     const redisContext *context = server->context;
     bool is_lost = context->err == REDIS_ERR_IO || context->err == REDIS_ERR_EOF;
@@ -33,7 +33,7 @@ static const char *fault_of(struct server *server) {
     return server->fault;
 }
 
-/* Sends one command and waits. NULL, or what is wrong. */
+/* Sends one command and waits. Returns NULL, or the error text. */
 static const char *call(struct server *server, int argc, const char **argv, const size_t *lens) {
     if (server->reply) freeReplyObject(server->reply);
     server->reply = redisCommandArgv(server->context, argc, argv, lens);
@@ -47,7 +47,7 @@ static const char *call_words(struct server *server, int argc, const char **argv
     return call(server, argc, argv, lens);
 }
 
-/* The same for a command whose answer is a number. */
+/* Calls a command whose answer is a number. */
 static const char *call_number(struct server *server, int argc, const char **argv,
                                long long *number) {
     const char *error = call_words(server, argc, argv);
@@ -119,7 +119,7 @@ const char *server_unlink(struct server *server, const char *key) {
     return call_words(server, 2, words);
 }
 
-static const char GONE[] = "the key that was being loaded has gone";
+static const char GONE[] = "the key that was being loaded does not exist any more";
 
 const char *server_expire(struct server *server, const char *key, uint64_t milliseconds) {
     char text[24];

@@ -1,6 +1,6 @@
 /* The connection to a server: the few commands that push and pull need, all of which RedisBloom's
- * servers have too. server.c is the only file that includes hiredis. Whatever goes wrong is an
- * error text, valid until the next call; after a lost connection every call has that error. */
+ * servers have too. server.c is the only file that includes hiredis. An error is a text, valid
+ * until the next call. After a lost connection every call returns that error. */
 
 #ifndef BLOOMPORT_TOOL_SERVER_H
 #define BLOOMPORT_TOOL_SERVER_H
@@ -12,18 +12,17 @@
 struct options;
 struct server;
 
-/* Connects as --host, --port, --socket and --db say; ends the program if that fails. A password is
- * taken from the environment variable REDISCLI_AUTH, as redis-cli does, so that it stands in no
- * process list. Until server_close a server that goes away is an error and not SIGPIPE. */
+/* Connects as --host, --port, --socket and --db say; ends the program if that fails. The password
+ * is read from the environment variable REDISCLI_AUTH, as redis-cli does, so that no process list
+ * shows it. Until server_close a lost connection is an error and not SIGPIPE. */
 struct server *server_open(const struct options *options);
 void server_close(struct server *server);
 
-/* NULL, or what is wrong. */
+/* All of these return NULL, or the error text. */
 const char *server_exists(struct server *server, const char *key, bool *exists);
 const char *server_unlink(struct server *server, const char *key);
 
-/* The key goes away by itself after this time, or stays for ever. It is an error if there is no
- * such key. */
+/* The key expires after this time, or never. A missing key is an error. */
 const char *server_expire(struct server *server, const char *key, uint64_t milliseconds);
 const char *server_persist(struct server *server, const char *key);
 

@@ -1,5 +1,5 @@
 /* bloomport size: the calculator. Two of items, bits (or memory) and quality (an error rate or bits
- * per key) give the rest, by the sizing of the server itself. */
+ * per key) give the rest, by the module's own sizing. */
 
 #include "rdb/tool/options.h"
 #include "rdb/tool/tool.h"
@@ -26,12 +26,12 @@ static struct sizing size_for(uint64_t items, const struct options *o, struct ge
     return size;
 }
 
-/* Items and bits are given: the number of hashes that suits them. */
+/* Items and bits are given: finds the best number of hashes. */
 static struct sizing size_of(uint64_t items, uint64_t nbits, struct geometry geometry) {
     struct sizing size;
     double bits_per_key = (double)nbits / (double)items;
     if (nbits > sizing_max_bits(geometry)) refuse_size();
-    // Beyond the range of bits per key k does not change any more.
+    // Beyond the range of bits per key, k stays as it is.
     if (bits_per_key < LIMITS_MIN_BITS_PER_KEY) bits_per_key = LIMITS_MIN_BITS_PER_KEY;
     if (bits_per_key > LIMITS_MAX_BITS_PER_KEY) bits_per_key = LIMITS_MAX_BITS_PER_KEY;
     if (!sizing_by_bits(items, bits_per_key, geometry, &size)) refuse_size();
@@ -47,7 +47,7 @@ static bool fits(uint64_t items, const struct options *o, struct geometry geomet
     return possible && size.nbits <= o->nbits;
 }
 
-/* The most items that fit into the bits; more items never take fewer bits. */
+/* Finds the most items that fit into the bits, by bisection: more items never need fewer bits. */
 static uint64_t most_items(const struct options *o, struct geometry geometry) {
     if (o->nbits > SIZING_MAX_BITS) refuse_size();
     uint64_t low = 0, high = 1;

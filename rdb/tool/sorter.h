@@ -1,6 +1,6 @@
-/* Hashes -> bits, for CLASSIC filters beyond the caches: positions are sorted into regions of the
+/* Hashes -> bits, for filters larger than the caches: positions are sorted into regions of the
  * array that fit into the second-level cache, and the bits are set region by region. Several
- * threads do so side by side, each with positions of its own. The bits are those of filter_add;
+ * threads work side by side, each with positions of its own. The bits are those of filter_add;
  * the items are not counted. */
 
 #ifndef BLOOMPORT_TOOL_SORTER_H
@@ -13,10 +13,11 @@
 
 struct sorter;
 
-/* NULL if this is no filter for it, or there is no memory. */
+/* NULL if the filter is too small to gain from sorting, too large for 32-bit positions, or memory
+ * runs out. */
 struct sorter *sorter_new(struct filter *filter, unsigned nthreads);
 
-/* Thread number `thread` adds; and, when it has no more, sets the last bits. */
+/* Thread number `thread` adds hashes; when it has no more, it flushes, which sets the last bits. */
 void sorter_add(struct sorter *sorter, unsigned thread, const struct hash *hashes, size_t n);
 void sorter_flush(struct sorter *sorter, unsigned thread);
 

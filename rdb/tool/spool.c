@@ -23,7 +23,7 @@ void spool_close(struct spool *spool) {
     mem_free(spool->waiting);
 }
 
-/* ---- In ----------------------------------------------------------------------------------- */
+/* ---- Writing ------------------------------------------------------------------------------ */
 
 static void open_file(struct spool *spool) {
     char name[4096];
@@ -33,7 +33,7 @@ static void open_file(struct spool *spool) {
     if (len < 0 || (size_t)len >= sizeof(name)) tool_die("TMPDIR is too long");
     spool->fd = mkstemp(name);
     if (spool->fd < 0) tool_die("%s: %s", name, strerror(errno));
-    unlink(name); // goes away with the process, however that ends
+    unlink(name); // the file is freed when the process ends, in any way
 }
 
 static void flush(struct spool *spool) {
@@ -42,7 +42,7 @@ static void flush(struct spool *spool) {
     for (size_t left = spool->nwaiting * sizeof(struct hash); left > 0;) {
         ssize_t n = write(spool->fd, at, left);
         if (n < 0 && errno == EINTR) continue;
-        if (n < 0) tool_die("temporary file (TMPDIR says where): %s", strerror(errno));
+        if (n < 0) tool_die("temporary file (TMPDIR names its directory): %s", strerror(errno));
         at += n;
         left -= (size_t)n;
     }
@@ -61,7 +61,7 @@ uint64_t spool_count(const struct spool *spool) {
     return spool->nstored + spool->nwaiting;
 }
 
-/* ---- Out ---------------------------------------------------------------------------------- */
+/* ---- Reading ------------------------------------------------------------------------------ */
 
 static void read_file(const struct spool *spool, struct hash *out, size_t n) {
     size_t want = n * sizeof(struct hash);

@@ -1,5 +1,5 @@
 /* Hashes that wait until they are counted: in memory as long as they are few, then in a temporary
- * file without a name. First they all go in, then they all come out. */
+ * file without a name. All are written before the first is read. */
 
 #ifndef BLOOMPORT_TOOL_SPOOL_H
 #define BLOOMPORT_TOOL_SPOOL_H
@@ -20,7 +20,7 @@ struct spool {
 void spool_open(struct spool *spool);
 void spool_close(struct spool *spool);
 
-/* Room for n hashes, at most SPOOL_BATCH; they are counted in. */
+/* Room for n hashes, at most SPOOL_BATCH, which count as written. */
 #define SPOOL_BATCH ((size_t)8192)
 struct hash *spool_put(struct spool *spool, size_t n);
 

@@ -9,8 +9,8 @@
 #define THREADS_MAX 4
 unsigned threads_number(void);
 
-/* Calls `work` in n threads, this one among them, with `first`, `first` + size, ..., and waits for
- * all of them. Size 0: all get the same. */
+/* Calls `work` in n threads, the caller's among them, with `first`, `first` + size, ..., and waits
+ * for all of them. Size 0: all threads get `first`. */
 void threads_run(unsigned n, void *(*work)(void *), void *first, size_t size);
 
 #endif

@@ -1,20 +1,19 @@
 /* bloomport, the command-line tool: what all of its parts share.
  *
- *   main.c      the words of the command line -> one command
+ *   main.c      the command line -> one command
  *   options.c   every option there is, in one table: parsing and --help
  *   items.c     items from files and pipes, in constant memory
  *   build.c     items -> a filter            check.c   items -> those that a filter may contain
  *   adder.c     hashes -> bits, for build    sorter.c  the same, region by region
- *   spool.c     hashes that wait             threads.c work shared among cores
- *   measure.c   what the bits say
- *   file.c      a filter <-> a file          output.c  files that appear whole or not at all
+ *   spool.c     hashes until they are counted   threads.c work shared among cores
+ *   file.c      a filter <-> a file          output.c  files that appear complete or not at all
  *   info.c      a filter -> its numbers      size.c    the calculator
  *   convert.c   convert and merge            server.c  the connection to a server
  *   push.c      a file -> a server           pull.c    a server -> a file
  *   progress.c  the bar on a terminal
  *
- * A command-line program has one way out of trouble: tool_die says what is wrong in one line and
- * ends with status 2. Memory goes back with the process. */
+ * Every error ends the program: tool_die prints it in one line and exits with status 2. The end of
+ * the process frees the memory. */
 
 #ifndef BLOOMPORT_TOOL_H
 #define BLOOMPORT_TOOL_H
@@ -27,12 +26,12 @@
 /* Exit statuses, those of grep. */
 enum { TOOL_FOUND = 0, TOOL_OK = 0, TOOL_NONE = 1, TOOL_TROUBLE = 2 };
 
-/* "bloomport: ..." on standard error, one printable line whatever the arguments hold; a
- * half-written output file removed; status 2. Nothing else prints what a server or a file name
- * says. */
+/* Prints "bloomport: ..." on standard error, as one printable line whatever the arguments hold,
+ * removes a half-written output file, and exits with status 2. No other function prints texts of
+ * servers and file names. */
 _Noreturn void tool_die(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* Memory, or no return. */
+/* Returns memory, or ends the program. */
 void *tool_alloc(size_t size);
 
 /* Names as the command line and the server spell them. */

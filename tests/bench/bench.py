@@ -1,11 +1,11 @@
 """`make bench` and `make bench-plot`: starts its servers, measures, prints Markdown.
 
 Environment, all optional:
-    N         items of the filter, default 200000000 (the contract's); 20000000 for a quick look
+    N         items of the filter, default 200000000 (those of PERFORMANCE.md); 20000000 for a quick look
     ROUNDS    repetitions, interleaved, default 7
     SECONDS   of server CPU that one run takes, roughly; default 0.7
-    ROWS      which parts: speed (or contract: only the rows of the README's table, for many short
-              rounds) create save small sizes; default speed create save small
+    ROWS      which parts: speed (or contract: only the rows of PERFORMANCE.md's first table, for many
+              short rounds) create save small sizes; default speed create save small
     SIZES     filter sizes of the part `sizes`, default "256K 1M 4M 16M 64M 256M 1G 4G"
     PEER      path of another module with BF.*: the same load on a server of its own
     REDIS_SERVER, BLOOMPORT_SO    as for the tests
@@ -47,7 +47,7 @@ def command_line(target):
 
 
 def measure(parts, n, rounds, seconds, sizes):
-    """Everything that was asked for, as the dictionary that report.py reads."""
+    """Measures the chosen parts; returns the dictionary that report.py reads."""
     variants, left_out = speed.start_variants()
     results = {"n": n, "rounds": rounds, "seconds": seconds, "left_out": left_out,
                "machine": machine(variants[0].server)}
@@ -69,8 +69,8 @@ def measure(parts, n, rounds, seconds, sizes):
 def measure_full(results, variants, parts, n, rounds, seconds):
     """Speed, then saving: both need the full filters."""
     if "speed" in parts or "contract" in parts:
-        asked = speed.ALL_ROWS if "speed" in parts else speed.LIMITED
-        results["rows"] = speed.measure(variants, n, rounds, seconds, asked)
+        wanted = speed.ALL_ROWS if "speed" in parts else speed.LIMITED
+        results["rows"] = speed.measure(variants, n, rounds, seconds, wanted)
         results["error_rates"] = speed.error_rates(results["rows"])
     else:
         for variant in variants:

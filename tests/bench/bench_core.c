@@ -3,18 +3,18 @@
  *
  *   bench_core [rounds, 7] [size ..., 256K 1M 4M 32M 238M]       for `make bench-core`
  *
- * Honest by:
+ * What makes the numbers honest:
  *   - items are the texts of the server's benchmark, key:%012d, in random order; they are written
  *     before the clock starts, a window of 4096 at a time (64 KiB: they stay in the L2 cache);
- *   - every result is summed up and printed, so no call can be optimised away, and present items
+ *   - every result is summed up and printed, so no call can be optimised out, and present items
  *     that are not found end the run;
- *   - the thread's CPU time, so that other programs cost us cache lines at most;
- *   - a round asks every question once, in turn; the median of the rounds is printed with the least
+ *   - the clock is the thread's CPU time, so other programs can only evict cache lines;
+ *   - a round measures every row once, in turn; the median of the rounds is printed with the least
  *     and the most.
  *
- * One by one here still means that the CPU begins the next item while it waits for the lines of
- * this one, as far as it can see ahead. Between two commands of a server it cannot, so a single
- * BF.EXISTS pays more for memory than the same row here. */
+ * Also where items are looked up one by one, the CPU begins the next item while it waits for the
+ * cache lines of this one. Between two commands of a server it cannot, so a single BF.EXISTS pays
+ * more for memory than the same row here. */
 
 #define _GNU_SOURCE
 #include "module/core/prefetch.h"
@@ -82,7 +82,7 @@ static void write_nothing(struct state *s, size_t n) {
     (void)s, (void)n;
 }
 
-/* ---- The questions: what is done with a window of items, under the clock ------------------- */
+/* ---- The rows: what is done with a window of items, under the clock ------------------------ */
 
 static uint64_t hash_only(struct state *s, size_t n) {
     uint64_t sum = 0;
@@ -114,7 +114,7 @@ static uint64_t add_each(struct state *s, size_t n) {
 
 /* ---- Batches: the window goes through the filter together --------------------------------- */
 
-/* As the server does it: hashed a few at a time, while the memory of others arrives. */
+/* As in the server: a few items are hashed at a time, while the cache lines of others arrive. */
 static size_t hash_some(const struct state *s, size_t from, size_t n, struct hash *out) {
     size_t some = n - from < PROBE_ITEMS ? n - from : PROBE_ITEMS;
     for (size_t i = 0; i < some; i++) {
@@ -155,14 +155,14 @@ static uint64_t add_batch(struct state *s, size_t n) {
     return yes;
 }
 
-/* ---- What the machine gives: random cache lines of the same array, and nothing else --------- */
+/* ---- The machine's own cost: random cache lines of the same array, and nothing else --------- */
 
 static uint64_t random_byte(const struct state *s, uint64_t number) {
     const struct layer *layer = &s->filter->layers[0];
     return (uint64_t)(((unsigned __int128)hash_splitmix(number) * layer->nbits) >> 67);
 }
 
-/* Each address depends on what stood at the one before, as between two commands. */
+/* Each address depends on the byte at the one before, as between two commands. */
 static uint64_t line_after_line(struct state *s, size_t n) {
     uint64_t sum = 0, number = next_random(s);
     for (size_t i = 0; i < n; i++) {
@@ -235,8 +235,7 @@ static void add_first_items(struct state *s, uint64_t n) {
     }
 }
 
-/* Leaves room for the fresh items by saying that none is in it: the bits are those of a full one.
- */
+/* Sets the count of items to 0, so that fresh items have room: the bits are those of a full one. */
 static void fill(struct state *s) {
     struct layer *layer = only_layer(s);
     uint64_t bytes = layer_bytes(layer->nbits);
@@ -286,7 +285,7 @@ static void free_state(struct state *s) {
 /* ---- Measuring ---------------------------------------------------------------------------- */
 
 /* The CPU seconds of one window. */
-static double ask_window(struct state *s, const struct question *q, size_t n) {
+static double time_window(struct state *s, const struct question *q, size_t n) {
     q->write(s, n);
     double begin = cpu_seconds();
     uint64_t result = q->run(s, n);
@@ -300,11 +299,11 @@ static double ask_window(struct state *s, const struct question *q, size_t n) {
 }
 
 /* ITEMS_PER_ROUND items. Fresh ones may fill 2 % of the filter before it is put back as it was. */
-static double ask(struct state *s, const struct question *q) {
+static double time_round(struct state *s, const struct question *q) {
     double took = 0;
     uint64_t room = only_layer(s)->capacity / 50, fresh = 0;
     for (int done = 0; done < ITEMS_PER_ROUND; done += WINDOW) {
-        took += ask_window(s, q, WINDOW);
+        took += time_window(s, q, WINDOW);
         fresh += WINDOW;
         bool is_last = done + WINDOW >= ITEMS_PER_ROUND;
         if (q->changes_filter && (fresh + WINDOW > room || is_last)) {
@@ -324,7 +323,7 @@ static void print_size(enum layout layout, uint64_t bytes, int rounds) {
     static double ns[NQUESTIONS][MAX_ROUNDS];
     struct state *s = new_state(layout, bytes);
     for (int r = 0; r < rounds; r++) {
-        for (size_t q = 0; q < NQUESTIONS; q++) ns[q][r] = ask(s, &QUESTIONS[q]);
+        for (size_t q = 0; q < NQUESTIONS; q++) ns[q][r] = time_round(s, &QUESTIONS[q]);
     }
     for (size_t q = 0; q < NQUESTIONS; q++) {
         qsort(ns[q], (size_t)rounds, sizeof(double), compare_doubles);

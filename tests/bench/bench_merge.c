@@ -1,11 +1,11 @@
-/* How near is a merge to the memory's own speed? Two filters of `bytes` each, half of their bits
- * set, united and intersected by the core, against reading and copying as much plain memory.
+/* How near is a merge to the memory's own speed? The core unites and intersects two filters of
+ * `bytes` each, half of their bits set; reading and copying as much plain memory is the reference.
  *
  *   bench_merge [rounds, 7] [MiB, 1024]       for `make bench-merge`
  *
- * A round does each once, in turn, by the thread's CPU time; the median is printed with the least
- * and the most. Before a union its target is restored, off the clock: a second union would find
- * nothing new and write nothing (which is the row "again"). */
+ * A round measures each row once, in turn, in the thread's CPU time; the median is printed with the
+ * least and the most. Before a union its target is restored, off the clock: a second union would
+ * find nothing new and write nothing (which is the row "again"). */
 
 #define _GNU_SOURCE
 #include "module/core/combine.h"

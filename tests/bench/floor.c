@@ -1,17 +1,16 @@
-/* The floor of the benchmark: what a command costs that opens its key and answers a constant. What
- * the server spends on reading, parsing, dispatching, key lookup and replying is all in it; nothing
- * of a filter is. A filter's command divided by this one is what the filter itself costs.
+/* The floor of the benchmark: the cost of a command that opens its key and answers a constant. It
+ * has all that the server spends on reading, parsing, dispatching, key lookup and replying, and
+ * nothing of a filter. The ratio of a filter's command to the floor is the cost of the filter.
  *
- * Fair to both sides: the names are as long as BF.EXISTS and BF.MEXISTS, the flags, the key
+ * It is fair to both sides: the names are as long as BF.EXISTS and BF.MEXISTS, the flags, the key
  * specification and the kind of reply are the same, and the key may be the filter's own (its value
- * is never looked at), so both sides look up the same entry of the same table.
+ * is never read), so both sides look up the same entry of the same table.
  *
- * And the limit: the same command, which also reads and hashes each item as a filter must, and
- * looks at, or changes, a number of random cache lines for it, in an area as large as the filter,
- * asked for as early as possible: as soon as a single item's hash is known, and for items of a
- * batch before that. What the lines hold does not matter, and nothing is computed from them: a
- * filter with these hashes and so many lines an item cannot be much faster on this machine.
- */
+ * The limit is the same command, which also reads and hashes each item as a filter must, and reads
+ * or changes a number of random cache lines for it, in an area as large as the filter. The lines
+ * are prefetched as early as possible: as soon as a single item's hash is computed, and for items
+ * of a batch before that. The contents of the lines do not matter: a filter with these hashes and
+ * as many lines an item cannot be much faster on this machine. */
 
 #define _GNU_SOURCE // madvise
 #include "module/core/hash.h"
@@ -26,14 +25,15 @@
 #define LINE_BYTES 64
 #define LINES_AHEAD 24 // about as many as a core can wait for
 #define GROUP 8
-#define LINES_AGAIN 12 // asked for once more so long before: some of the others are forgotten
+#define LINES_AGAIN                                                                                \
+    12 // lines ahead to prefetch once more: some of the first prefetches are dropped
 
 static struct {
     uint8_t *bytes;
     size_t size;
     uint64_t lines[2]; // for each item, every other one the second
     uint64_t hashes;   // for each item
-    uint64_t asked, touched;
+    uint64_t prefetched, touched;
 } area;
 
 static uint8_t *line(uint64_t number) {
@@ -43,17 +43,17 @@ static uint8_t *line(uint64_t number) {
            (uint64_t)((unsigned __int128)x * (area.size / LINE_BYTES) >> 64) * LINE_BYTES;
 }
 
-static void ask(uint64_t lines) {
-    for (uint64_t end = area.asked + lines; area.asked < end; area.asked++) {
-        __builtin_prefetch(line(area.asked));
+static void prefetch(uint64_t lines) {
+    for (uint64_t end = area.prefetched + lines; area.prefetched < end; area.prefetched++) {
+        __builtin_prefetch(line(area.prefetched));
     }
 }
 
-static void ask_again(uint64_t lines) {
+static void prefetch_again(uint64_t lines) {
     for (uint64_t i = 0; i < lines; i++) __builtin_prefetch(line(area.touched + LINES_AGAIN + i));
 }
 
-/* What the lines hold does not matter, but that they were waited for does. */
+/* The contents of the lines do not matter, but the CPU must have waited for them. */
 static uint64_t touch(uint64_t lines, int to_write) {
     uint64_t sum = 0;
     for (uint64_t end = area.touched + lines; area.touched < end; area.touched++) {
@@ -71,8 +71,8 @@ static uint64_t hash(RedisModuleString *item) {
     return area.hashes == 2 ? sum + XXH64(bytes, len, 1) : sum;
 }
 
-/* FLOOR.AREA bytes lines lines hashes: from now on the lines of an area of this size, and the
- * hashes, that an item and the next one cost. */
+/* FLOOR.AREA bytes lines lines hashes: sets the size of the area, the lines of an item and of the
+ * next one, and the hashes of an item. */
 static int floor_area(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
     long long numbers[5];
     for (int i = 1; i < 5; i++) {
@@ -100,7 +100,7 @@ static int floor_area(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
 
 /* ---- The commands --------------------------------------------------------------------------- */
 
-/* What a command that has changed something owes replicas, watchers and listeners. */
+/* A command that has changed something propagates it, marks the key and announces the event. */
 static void announce(RedisModuleCtx *ctx, RedisModuleString *name) {
     RedisModule_ReplicateVerbatim(ctx);
     RedisModule_SignalModifiedKey(ctx, name);
@@ -118,8 +118,9 @@ static int reply_one(RedisModuleCtx *ctx, RedisModuleString **argv, int argc, in
     if (argc != 3) return RedisModule_WrongArity(ctx);
     int to_write = (mode & REDISMODULE_WRITE) != 0;
     uint64_t lines = is_limit ? next_lines() : 0, sum = 0;
-    if (is_limit) area.asked = area.touched = hash(argv[2]); // nobody can ask before
-    ask(lines);
+    if (is_limit)
+        area.prefetched = area.touched = hash(argv[2]); // no line can be prefetched before
+    prefetch(lines);
     RedisModule_CloseKey(RedisModule_OpenKey(ctx, argv[1], mode)); // while they arrive
     sum += touch(lines, to_write);
     RedisModule_ReplyWithBool(ctx, sum != UINT64_MAX);
@@ -132,7 +133,7 @@ static int reply_many(RedisModuleCtx *ctx, RedisModuleString **argv, int argc, i
     if (argc < 3) return RedisModule_WrongArity(ctx);
     int to_write = (mode & REDISMODULE_WRITE) != 0;
     uint64_t sum = 0;
-    if (is_limit) ask(LINES_AHEAD);
+    if (is_limit) prefetch(LINES_AHEAD);
     RedisModule_CloseKey(RedisModule_OpenKey(ctx, argv[1], mode));
     RedisModule_ReplyWithArray(ctx, argc - 2);
     for (int i = 2; i < argc; i += GROUP) {
@@ -140,14 +141,14 @@ static int reply_many(RedisModuleCtx *ctx, RedisModuleString **argv, int argc, i
         for (int j = i; j < end && is_limit; j++) sum += hash(argv[j]);
         for (int j = i; j < end && is_limit; j++) {
             uint64_t lines = next_lines();
-            ask(lines);
-            if (lines > 1) ask_again(lines);
+            prefetch(lines);
+            if (lines > 1) prefetch_again(lines);
             sum += touch(lines, to_write);
         }
         for (int j = i; j < end; j++) RedisModule_ReplyWithBool(ctx, sum != UINT64_MAX);
     }
     if (to_write && is_limit) announce(ctx, argv[1]);
-    area.asked = area.touched; // what was asked for beyond the last item is let go
+    area.prefetched = area.touched; // prefetches beyond the last item are dropped
     return REDISMODULE_OK;
 }
 
@@ -161,7 +162,7 @@ static int floor_many(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
     return reply_many(ctx, argv, argc, REDISMODULE_READ, 0);
 }
 
-/* FLOOR.WONE key item: the key opened for writing, by a command that says it writes. */
+/* FLOOR.WONE key item: the key is opened for writing, by a command with the write flag. */
 static int floor_wone(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
     return reply_one(ctx, argv, argc, REDISMODULE_READ | REDISMODULE_WRITE, 0);
 }

@@ -1,9 +1,8 @@
 """What every benchmark row needs: a server, a load, and the server's own account of its CPU time.
 
-Why CPU time and not wall time: it is what the module costs, whoever else uses the machine. The
-server's main thread does all of the work measured here, and getrusage counts its user and system
-time to the microsecond. (What other programs still do to it is to empty its caches: measure on a
-quiet machine.)
+CPU time, unlike wall time, is the module's own cost, whatever else runs on the machine. The server's
+main thread does all of the work measured here, and getrusage counts its user and system time to the
+microsecond. (Other programs still evict its cache lines: measure on a quiet machine.)
 """
 
 import json
@@ -26,7 +25,7 @@ PEER = os.environ.get("PEER", "")
 
 # Bytes on the way to the server: some 2,600 commands of one item, or four of 1,000. Enough that
 # it always finds more to read (16 KiB at a time), whatever the client's core is doing: a server
-# that has to wait pays for sleeping and waking on both sides of each ratio, and that flatters.
+# that has to wait pays for sleeping and waking on both sides of each ratio, which moves it towards 1.
 DEPTH = 131072
 
 
@@ -108,8 +107,8 @@ class Measurement:
 
 
 def run_load(server, command, key, batch, count, **options):
-    """Send `count` items and return the Measurement. Nothing is subtracted: what the two INFO and
-    the connection cost, some 100 microseconds, is in it."""
+    """Send `count` items and return the Measurement. Nothing is subtracted: it includes the cost of two
+    INFO and the connection, some 100 microseconds."""
     options.setdefault("depth", DEPTH)
     words = dict(
         options, socket=server.socket, command=command, key=key, batch=batch, count=int(count)

@@ -1,6 +1,6 @@
-/* The load generator of the benchmark: one connection over a unix socket, pipelined, as little work
- * per item as possible, so that the server is always the one waited for. bench.py runs it on a core
- * of its own and reads the server's CPU time before and after.
+/* The load generator of the benchmark: one connection over a unix socket, pipelined, with as little
+ * work per item as possible, so that the server is always the bottleneck. bench.py runs it on a
+ * core of its own and reads the server's CPU time before and after.
  *
  *   load socket=PATH command=WORD key=WORD batch=N count=N [depth=BYTES]
  *        [first=N range=N] [absent_first=N absent_range=N absent_percent=P] [start=N] [keys=N]
@@ -9,12 +9,12 @@
  * was answered as one JSON object. Item i is the text key:%012d of the number
  *   first + permutation(start + i)         permuting 0 .. range-1, or, for absent_percent of all,
  *   absent_first + permutation(start + i)  permuting 0 .. absent_range-1.
- * Random order, nothing stored, the same in every run. Which items are absent is random too: a
- * strict alternation would be learnt by the branch predictor.
+ * The order is random, needs no memory, and is the same in every run. Which items are absent is
+ * random too: the branch predictor would learn a strict alternation.
  * With keys=N, command c goes to the key of six digits, <key>%06d of c mod N.
  *
- * A unix socket, because it costs the server less than TCP: whatever is added to both sides of a
- * ratio moves it towards 1 and flatters the slower.
+ * A unix socket costs the server less than TCP: a cost on both sides of a ratio moves it towards 1
+ * and flatters the slower.
  *
  * Requests are written once and then only their digits change. A reply of 1 or 0 is four bytes;
  * each is compared, so nothing but a plain 1 or 0 can pass for an answer. */
@@ -159,7 +159,7 @@ static void prepare_chunk(void) {
     chunk.items_at = (size_t)length;
     chunk.key_digits_at = chunk.items_at - 2 - KEY_DIGITS;
     chunk.command_bytes = chunk.items_at + batch * ITEM_BYTES;
-    // Half of what may be on the way, so that the server has the next when it is done with one.
+    // Half of what may be in flight, so that the server has the next chunk when one is done.
     chunk.ncommands = depth / 2 / chunk.command_bytes;
     if (chunk.ncommands == 0) chunk.ncommands = 1;
     chunk.bytes = malloc(chunk.ncommands * chunk.command_bytes);

@@ -1,4 +1,4 @@
-"""The other rows: creating, saving and loading large filters, memory of small ones."""
+"""The other rows: creating, saving and loading large filters, and the memory of small ones."""
 
 import statistics
 import time
@@ -86,8 +86,8 @@ def filter_bytes(server, key):
 
 
 def measure_small(name, module):
-    """Bytes per key all told: 200,000 keys created by BF.MADD of 100 items, the default settings
-    (p = 0.01, capacity 100). used_memory also has the key, its entry and the table."""
+    """Bytes per key in all: 200,000 keys created by BF.MADD of 100 items with the default settings
+    (p = 0.01, capacity 100). used_memory includes the key, its entry and the table."""
     server = BenchServer(module).start()
     try:
         before = int(server.info("memory")["used_memory"])

@@ -15,7 +15,7 @@ PANELS = [(1000, "BF.MEXISTS of 1,000 items"), (1, "one BF.EXISTS per command")]
 WIDTH, HEIGHT = 880, 400
 TOP, PLOT_HEIGHT, PLOT_WIDTH, LEFT, GAP = 76, 250, 350, 56, 80
 
-# Dark words and lines on a light page, the other way round on a dark one.
+# Text and lines are dark on a light page and light on a dark one.
 STYLE = """
   text { font: 13px system-ui, sans-serif; fill: #57606a }
   .title { font-weight: 600; font-size: 14px; fill: #24292f }

@@ -1,10 +1,10 @@
-"""The benchmark's results as Markdown. The first table is the README's."""
+"""The benchmark's results as Markdown. The first table is that of module/docs/PERFORMANCE.md."""
 
 import statistics
 
 from speed import ALL_ROWS
 
-# (text, row, the most x floor that section 7 of the contract allows: CLASSIC, BLOCKED)
+# (text, row, the most x floor that the row may cost: CLASSIC, BLOCKED)
 HEADLINES = [
     ("one BF.EXISTS per command", ("exists", 1, "mixed"), 1.40, 1.20),
     ("one BF.ADD per command", ("add", 1, "fresh"), 1.45, 1.20),
@@ -145,7 +145,7 @@ def save_table(save):
 
 
 def markdown(results):
-    """`results`: what bench.py collected; sections that were not asked for are missing."""
+    """`results`: what bench.py collected; parts that were not chosen are missing."""
     machine = results["machine"]
     parts = ["`%s`, %s: %s, %s cores, %s, Linux %s, %s (%s), %s; load average %s at the start."
              % (results["command"], machine["date"], machine["cpu"], machine["cores"],

@@ -7,15 +7,15 @@ One filter per variant, of `n` items at 10 bits each, in this order:
     fill to 100 %     save and load
     rounds on the full filter: lookups of present, absent and mixed items, adds of present items
 
-Saved and loaded, because a large filter is then in huge pages where the machine has them, as after
-any restart; while a server runs, the kernel takes minutes to get there.
+Filters are saved and loaded because a large filter is then in huge pages where the machine has them, as
+after any restart; while a server runs, the kernel takes minutes to get there.
 
-Beside the floor stands the limit: the floor that also hashes the item and waits for as many random
-cache lines as it has to be looked at (floor.c). What no filter can undercut by much here and now.
+Beside the floor stands the limit: the floor that also hashes the item and waits for as many random cache
+lines as a lookup must read (floor.c). No filter can be much faster than the limit on this machine.
 
-A round measures every row once: all variants and the floor one after another, in a random order
-(fixed seed), so that whatever happens to the machine meanwhile happens to all alike. A ratio is
-taken within a round, between neighbours in time; then the median of the rounds' ratios.
+A round measures every row once: all variants and the floor one after another, in a random order (fixed
+seed), so that changes of the machine's load affect all alike. A ratio is taken within a round, between
+neighbours in time; the result is the median of the rounds' ratios.
 """
 
 import random
@@ -42,7 +42,7 @@ COMMANDS = {
 }
 LIMIT_COMMANDS = {"exists": ("LIMIT.ONE", "LIMIT.MANY"), "add": ("LIMIT.WONE", "LIMIT.WMANY")}
 # The cache lines that an item and the next one cannot do without, at 10 bits per key. CLASSIC has
-# k = 7; an absent item is known by its second line on average in a full filter, and every other is.
+# k = 7; in a full filter the second line on average shows that an item is absent. Every other item is.
 LIMIT_LINES = {"exists": {"CLASSIC": (2, 7), "BLOCKED": (1, 1)},
                "add": {"CLASSIC": (7, 7), "BLOCKED": (1, 1)}}
 LIMIT_HASHES = {"CLASSIC": 2, "BLOCKED": 1}
@@ -67,9 +67,9 @@ class Variant:
         self.server.do("BF.RESERVE", self.key, *before, n, "NONSCALING", *after)
 
     def load_half_full(self, size):
-        """A filter of `size` bytes whose bits are set at random, half of them, as those of a full
-        one are, and some items that are really there: what matters is where the bits lie, and
-        adding three billion items takes a quarter of an hour."""
+        """A filter of `size` bytes with half of its bits set at random, as in a full one, and some items
+        that are really there. The speed depends only on where the bits are, and adding three billion
+        items takes a quarter of an hour."""
         layout = 1 if self.name == "BLOCKED" else 0
         for iterator, data in random_pieces(size, layout=layout):
             self.server.do("BF.LOADCHUNK", self.key, iterator, data)
@@ -80,7 +80,7 @@ class Variant:
         self.added = 0
 
     def add_fresh(self, batch, count):
-        """Adds the next `count` items; all but the false yes of the filter must be new to it."""
+        """Adds the next `count` items; all but the filter's false positives must be new."""
         command = COMMANDS["add"][batch > 1]
         count -= count % batch
         run = run_load(
@@ -92,8 +92,8 @@ class Variant:
                                % (self.name, run.answers["present_ones"], count, command))
         return run
 
-    def ask(self, op, batch, kind, count):
-        """Items it has, has not, or half and half; a wrong answer is an error."""
+    def look_up(self, op, batch, kind, count):
+        """Looks up present items, absent ones, or half and half; a wrong answer is an error."""
         run = run_load(
             self.server, COMMANDS[op][batch > 1], self.key, batch, count,
             start=self.looked_up, first=0, range=self.added,
@@ -114,7 +114,7 @@ class Variant:
         return run_load(self.server, command, self.key, batch, count, range=max(self.added, 1))
 
     def limit(self, op, layout, size, batch, count):
-        """The same, with an item's hashes, and its lines of an area of `size` bytes."""
+        """The floor with an item's hashes, and its lines of an area of `size` bytes."""
         self.server.do("FLOOR.AREA", size, *LIMIT_LINES[op][layout], LIMIT_HASHES[layout])
         command = LIMIT_COMMANDS[op][batch > 1]
         return run_load(self.server, command, self.key, batch, count, range=max(self.added, 1))
@@ -159,7 +159,7 @@ class Rows:
         return [run.ns for run in self.runs[row][name]]
 
     def ratios(self, row, name, other):
-        """Round by round; none if there is no such other."""
+        """The ratios round by round; empty if one of the two is missing."""
         if other not in self.runs[row]:
             return []
         return [a / b for a, b in zip(self.ns(row, name), self.ns(row, other))]
@@ -233,29 +233,29 @@ def add_tasks(variants, per_run, seconds, size):
     return tasks
 
 
-def ask_tasks(variants, asked, seconds, size=None):
+def lookup_tasks(variants, lookups, seconds, size=None):
     tasks = {}
-    for row in asked:
+    for row in lookups:
         batch = row[1]
         count = items_in(seconds, batch)
-        tasks[row] = [(v.name, partial(v.ask, *row, count)) for v in variants]
+        tasks[row] = [(v.name, partial(v.look_up, *row, count)) for v in variants]
         tasks[row] += floor_tasks(variants[0], batch, seconds)
         tasks[row] += limit_tasks(variants[0], row, size, seconds)
     return tasks
 
 
 # One at a time and 1,000 in every kind; the batches between only as the headlines have them.
-ASKED = [("exists", b, kind) for b in (1, 1000) for kind in ("mixed", "present", "absent")]
-ASKED += [("exists", b, "mixed") for b in (10, 100)]
-ASKED += [("add", b, "present") for b in ALL_BATCHES]
+LOOKUPS = [("exists", b, kind) for b in (1, 1000) for kind in ("mixed", "present", "absent")]
+LOOKUPS += [("exists", b, "mixed") for b in (10, 100)]
+LOOKUPS += [("add", b, "present") for b in ALL_BATCHES]
 FRESH = [("add", b, "fresh") for b in ALL_BATCHES]
-ALL_ROWS = ASKED + FRESH
+ALL_ROWS = LOOKUPS + FRESH
 
 
 def measure(variants, n, rounds, seconds, wanted=ALL_ROWS):
     """The speed rows that are wanted, into a Rows."""
     rows = Rows()
-    asked = [row for row in ASKED if row in wanted]
+    lookups = [row for row in LOOKUPS if row in wanted]
     fresh = [batch for (_, batch, _) in FRESH if ("add", batch, "fresh") in wanted]
     n -= n % FILL_BATCH
     size = n * BITS_PER_KEY // 8
@@ -267,13 +267,13 @@ def measure(variants, n, rounds, seconds, wanted=ALL_ROWS):
     rows.in_rounds(rounds, add_tasks(variants, per_run, seconds, size), seed=1)
     fill(rows, variants, n)
     reload(variants)
-    rows.in_rounds(rounds, ask_tasks(variants, asked, seconds, size), seed=2)
+    rows.in_rounds(rounds, lookup_tasks(variants, lookups, seconds, size), seed=2)
     return rows
 
 
 def fill_size(variants, size):
-    """Gives each a full filter of `size` bytes. Returns those that have one: what a peer takes for
-    a dump is not known, so it has none of the large ones."""
+    """Gives each variant a full filter of `size` bytes. Returns those that have one: a peer's dump format
+    is not known here, so it has none of the large ones."""
     for variant in variants:
         variant.delete()
     if size > FILLED_REALLY:
@@ -296,16 +296,16 @@ def measure_sizes(variants, sizes, rounds, seconds):
         rows = Rows()
         say("filters of %d bytes" % size)
         filled = fill_size(variants, size)
-        asked = [("exists", batch, "mixed") for batch in (1, 1000)]
-        rows.in_rounds(rounds, ask_tasks(filled, asked, seconds), seed=3)
-        for row in asked:
+        lookups = [("exists", batch, "mixed") for batch in (1, 1000)]
+        rows.in_rounds(rounds, lookup_tasks(filled, lookups, seconds), seed=3)
+        for row in lookups:
             named = {name: rows.ns(row, name) for name in rows.runs[row]}
             out.append({"bytes": size, "batch": row[1], "ns": named})
     return out
 
 
 def error_rates(rows):
-    """Measured share of yes among absent items, over all rounds: {variant: rate}."""
+    """The measured false-positive rate over all rounds: {variant: rate}."""
     row = rows.runs["exists", 1000, "mixed"]
     return {name: statistics.mean(run.error_rate for run in runs)
             for name, runs in row.items() if name in rows.runs["fill"]}

@@ -1,5 +1,5 @@
 /* Does a full filter keep the rate that sizing promises? Fills real filters with random hashes by
- * the contract's scheme, pos_i = ((h1 + i*h2) mod 2^64) mod m, and measures. Two tables:
+ * the module's scheme, pos_i = ((h1 + i*h2) mod 2^64) mod m, and measures. Two tables:
  *   by error:  n, p -> k, m; measured rate, its ratio to p and to the model; the least m nearby
  *              that would do, extrapolated (the model scaled to the measured rate, solved for p),
  *              not measured itself;

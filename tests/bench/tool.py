@@ -32,8 +32,8 @@ def run(words, **options):
 
 
 def peak(words, **options):
-    """The most kilobytes it had. The kernel's own account at the end would begin with the memory of
-    this process, which it was forked from."""
+    """The peak of resident memory in kilobytes. (The kernel's own peak would include the memory of this
+    process, from which the program was forked.)"""
     most = 0
     with subprocess.Popen(words, stdout=subprocess.DEVNULL, **options) as child:
         while child.poll() is None:

@@ -1,5 +1,5 @@
-/* Loaded in front of libc (LD_PRELOAD) by test_output.py: records what the tool does to its files,
- * and makes happen, at an exact place, what otherwise would need luck.
+/* Loaded before libc (LD_PRELOAD) by test_output.py: records what the tool does to its files, and
+ * causes faults and signals at an exact place.
  *
  *   SHIM_LOG      a file that gets one line a call: fsync file, fsync directory, rename, unlink
  *   SHIM_FAIL     file or directory: fsync of such a thing fails with EIO

@@ -1,5 +1,5 @@
-"""What the command-line tool does to files: the one it writes, whoever owned the name before and
-whatever happens on the way, and those that change while they are read. shim.c makes it happen.
+"""What the command-line tool does to files: the file that it writes, in place of any other and through any
+fault, and files that change while they are read. shim.c causes the faults.
 """
 
 import os
@@ -127,7 +127,7 @@ def test_links_that_go_round_in_circles_are_refused_and_stay(tmp_path, words_fil
 
 
 def test_a_link_to_standard_output_is_standard_output(tmp_path, built, words_file):  # noqa: F811
-    """As /dev/stdout is, be it a pipe or a file that others write to as well."""
+    """/dev/stdout is such a link, to a pipe or to a file that other programs write to as well."""
     link = tmp_path / "stdout"
     link.symlink_to("/proc/self/fd/1")
     assert run("build", "-o", link, words_file) == built.read_bytes()
@@ -155,7 +155,7 @@ def test_a_file_without_a_name_is_written_as_it_stands(tmp_path, built, words_fi
 
 
 def test_a_pipe_with_a_name_is_written_as_it_stands(tmp_path, built, words_file):  # noqa: F811
-    """As devices are; a pipe does no harm to the machine if it is not."""
+    """Devices are written so too; a pipe does no harm to the machine if the test fails."""
     os.mkfifo(tmp_path / "fifo")
     reader = os.open(tmp_path / "fifo", os.O_RDONLY | os.O_NONBLOCK)
     run("build", "-o", tmp_path / "fifo", words_file)

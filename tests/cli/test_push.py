@@ -1,4 +1,4 @@
-"""push, and what can come between: another push, another client, a signal, a connection that is lost.
+"""push, and what can interrupt it: another push, another client, a signal, a lost connection.
 A proxy between the tool and a real server stops at an exact byte, so that nothing depends on time.
 """
 
@@ -29,7 +29,7 @@ def large(tmp_path):
 
 @pytest.fixture
 def foreign(tmp_path):
-    """One of RedisBloom's, 2 MB."""
+    """A filter of RedisBloom's, 2 MB."""
     model = RedisBloom(0.01, 1_500_000)
     for item in WORDS[:100]:
         model.add(item)
@@ -131,7 +131,7 @@ def dump(client, key):
 
 
 @pytest.mark.parametrize("replace", [[], ["--replace"]])
-def test_redisblooms_filter_is_not_there_before_it_is_whole(foreign, r, server, halfway, replace):  # noqa: F811
+def test_redisblooms_filter_is_not_there_before_it_is_complete(foreign, r, server, halfway, replace):  # noqa: F811
     process, proxy = halfway(foreign, "k", *replace)
     assert not r.exists("k")
     proxy.resume()
@@ -172,7 +172,7 @@ def test_a_filter_that_somebody_changed_on_the_way_is_not_given_the_name(foreign
     assert r.keys() == [b"k"] and r.execute_command("BF.EXISTS", "k", "old") == 1
 
 
-def test_what_is_loaded_beside_can_be_recognised_and_goes_away_by_itself(large, r, halfway):  # noqa: F811
+def test_the_temporary_key_can_be_recognised_and_expires(large, r, halfway):  # noqa: F811
     process, _ = halfway(large, "k")
     process.kill()
     process.wait()
@@ -205,7 +205,7 @@ def field(process, name):
 
 
 @pytest.mark.parametrize("replace", [False, True])
-def test_a_connection_that_is_lost_is_said_and_leaves_the_key_as_it_was(large, r, halfway, replace):  # noqa: F811
+def test_a_lost_connection_is_reported_and_leaves_the_key_as_it_was(large, r, halfway, replace):  # noqa: F811
     if replace:
         r.execute_command("BF.ADD", "k", "old")
     process, proxy = halfway(large, "k", *(["--replace"] if replace else []))
@@ -216,7 +216,7 @@ def test_a_connection_that_is_lost_is_said_and_leaves_the_key_as_it_was(large, r
     assert all(r.pttl(key) > 0 for key in set(r.keys()) - {b"k"})
 
 
-def test_a_server_that_ends_in_the_middle_of_a_push_is_said(tmp_path, large):
+def test_a_server_that_ends_in_the_middle_of_a_push_is_reported(tmp_path, large):
     lone = Server()
     try:
         lone.start()
@@ -244,8 +244,8 @@ def test_a_reader_that_has_gone_ends_pull_as_it_ends_cat(large, r, server):  # n
 
 
 @pytest.mark.parametrize("kind", ["bloomport", "redisbloom"])
-def test_of_two_pushes_at_the_same_time_one_is_there_whole(tmp_path, r, server, kind):  # noqa: F811
-    """Of unequal size, so that the pieces of one cannot be those of the other."""
+def test_two_pushes_at_the_same_time_leave_one_complete_filter(tmp_path, r, server, kind):  # noqa: F811
+    """The sizes are unequal, so that the pieces of one cannot be those of the other."""
     paths = [tmp_path / "a", tmp_path / "b"]
     for number, path in enumerate(paths):
         if kind == "redisbloom":
@@ -264,7 +264,7 @@ def test_of_two_pushes_at_the_same_time_one_is_there_whole(tmp_path, r, server, 
 
 
 def test_push_works_for_every_key_in_a_cluster(tmp_path, built):  # noqa: F811
-    """RENAME within one slot only: a cluster of one server checks that too."""
+    """RENAME works within one slot only, which a cluster of one server checks too."""
     node = Server(config={"cluster-enabled": "yes"}, tcp=True)
     try:
         client = node.start().client()
@@ -284,7 +284,7 @@ def test_push_works_for_every_key_in_a_cluster(tmp_path, built):  # noqa: F811
 
 
 def test_the_words_of_a_server_do_not_reach_the_terminal_as_commands(tmp_path):
-    """No server of ours says such things."""
+    """No real server sends such texts."""
     listener = socket.socket(socket.AF_UNIX)
     listener.bind(str(tmp_path / "s"))
     listener.listen(1)

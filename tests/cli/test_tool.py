@@ -1,5 +1,5 @@
 """build/bloomport, the command-line tool, as a user runs it. The oracle is a plain set, and for the
-bytes a portable filter written here, from FORMAT.md alone (scheme fnv1a needs no package).
+bytes a portable filter written here, from rdb/FORMAT.md alone (scheme fnv1a needs no package).
 
 Environment: BLOOMPORT_TOOL, the program, default <repo>/build/bloomport; and that of redis_server.py.
 """
@@ -128,7 +128,7 @@ def test_large_filters_built_by_sorting_have_the_bits_of_those_built_one_by_one(
     assert run("check", "-c", built, stdin=numbers) == b"1000000\n"
 
 
-def test_items_longer_than_the_buffer_are_whole(tmp_path):
+def test_items_longer_than_the_buffer_are_complete(tmp_path):
     items = [b"x" * 700_000, b"y" * 300_001, b"", b"z"]
     path = tmp_path / "long"
     path.write_bytes(run("build", stdin=lines(items)))
@@ -266,7 +266,7 @@ def test_every_flipped_byte_of_a_dump_is_refused(tmp_path):
         run("info", "--from", "dump", path, status=2)
 
 
-def test_a_header_that_speaks_of_terabytes_takes_no_memory(tmp_path):
+def test_a_header_that_announces_terabytes_takes_no_memory(tmp_path):
     path = tmp_path / "f"
     path.write_bytes(struct.pack("<IQ", 7, 1 << 50) + bytes(100))
     assert "length" in run("info", path, status=2)
@@ -447,7 +447,7 @@ def test_a_grown_filter_is_pulled_as_a_dump_and_answers_alike(tmp_path, server, 
                              status=2)
 
 
-def test_push_replaces_only_when_asked_to(tmp_path, built, server, r):
+def test_push_replaces_only_with_the_option_replace(tmp_path, built, server, r):
     r.execute_command("BF.ADD", "k", "old")
     assert "--replace" in run("push", built, "--key", "k", "-s", server.socket, status=2)
     assert r.execute_command("BF.EXISTS", "k", "old") == 1
@@ -467,7 +467,7 @@ def test_push_replaces_keys_that_no_braces_can_be_put_round(built, server, r):
     assert sorted(r.keys()) == [b"a}b", b"{tag}:k"]
 
 
-def test_password_and_database_are_those_asked_for(tmp_path, built, server, r, monkeypatch):
+def test_password_and_database_are_those_given(tmp_path, built, server, r, monkeypatch):
     r.config_set("requirepass", "secret")
     try:
         where = ("--key", "k", "-s", server.socket, "--db", 3)

@@ -1,5 +1,5 @@
-"""The command-line tool where something is odd or goes wrong: strange items, no room, no right to
-write, a reader that has gone, much input. Nothing half-written stays behind.
+"""The command-line tool with odd input and errors: strange items, a full disk, no right to write, a reader
+that has gone, much input. No half-written file is left.
 """
 
 import os
@@ -42,7 +42,7 @@ def test_an_empty_file_and_a_file_of_one_empty_item_differ(tmp_path):
 
 
 @pytest.mark.parametrize("blocks", [1, 3])
-def test_items_across_the_borders_of_blocks_are_whole(tmp_path, blocks):
+def test_items_across_the_borders_of_blocks_are_complete(tmp_path, blocks):
     """Several threads take blocks of 64 KiB; these end in the middle of items."""
     items = [b"%07d" % i * (1 + i % 5) for i in range(6000 * blocks)]
     path = tmp_path / "items"
@@ -81,7 +81,7 @@ def test_blocked_and_classic_built_by_sorting_are_those_built_one_by_one(tmp_pat
 
 
 def test_leveldb_is_built_as_leveldb_would():
-    """The vectors of FORMATS.md 3, ten bits per key."""
+    """The bytes that LevelDB writes at ten bits per key."""
     options = ("build", "--format", "leveldb", "--bits-per-key", 10)
     two = run(*options, stdin=b"hello\nworld\n")
     assert two.hex() == "114000414410401006"
@@ -118,7 +118,7 @@ def test_a_disk_that_fills_up_leaves_the_old_file_and_nothing_else(tmp_path, bui
     assert built.read_bytes() == before and sorted(os.listdir(tmp_path)) == names
 
 
-def test_a_full_place_for_temporary_files_is_said(tmp_path):
+def test_a_full_directory_for_temporary_files_is_reported(tmp_path):
     numbers = lines(b"%d" % i for i in range(1_200_000))  # more than the spool keeps in memory
     done = subprocess.run([TOOL, "build", "-o", tmp_path / "f"], input=numbers, stderr=subprocess.PIPE,
                           preexec_fn=limited(1_000_000), check=False, restore_signals=False,
@@ -189,7 +189,7 @@ def test_a_terminal_sees_how_far_it_is_and_nothing_of_it_in_the_end(built, tmp_p
 
 
 def test_a_terminal_sees_a_bar_where_the_end_is_known(built, tmp_path):  # noqa: F811
-    """The tool waits until somebody reads what it has found, which takes more than a second."""
+    """The tool waits until the test reads its output, which takes more than a second."""
     many = tmp_path / "many"
     many.write_bytes(lines(b"item:%d" % (i % 5000) for i in range(300_000)))
 

@@ -108,7 +108,7 @@ CLIENTS = (
     ("redis-rb", "redis-rb", redis_rb, (2,)),
 )
 
-# the pairs of keys that every program leaves behind, the second made from the first's dump
+# the pairs of keys that every program leaves, the second made from the first's dump
 COPIES = (("grown", "loaded"), ("plain", "imported"))
 
 
@@ -150,7 +150,7 @@ class Row:
             self.problems.append("never answered: " + " ".join(sorted(known - answered)).upper())
         for original, copy in COPIES:
             if call("EXISTS", original, copy).plain != 2:
-                self.problems.append(f"left no {original} and {copy} behind")
+                self.problems.append(f"left no {original} and {copy}")
         if self.problems:
             return
         if filter_state(call, "grown") != filter_state(call, "loaded"):

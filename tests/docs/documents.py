@@ -45,7 +45,7 @@ def fenced(text, language):
 
 
 def of_manual(text):
-    """The same of a man page, without its escapes."""
+    """(line number, lines) of the examples of a man page, without its escapes."""
     _, _, examples = text.partition(".SH EXAMPLES")
     start = text.count("\n", 0, len(text) - len(examples)) + 1
     for found in re.finditer(r"^\.nf\n(.*?)^\.fi$", examples, re.S | re.M):
@@ -54,7 +54,7 @@ def of_manual(text):
 
 
 def steps(path):
-    """Every command of a document with what it is said to print, in order."""
+    """Every command of a document with its expected output, in order."""
     text = path.read_text(encoding="utf-8")
     blocks = of_manual(text) if path == MANUAL else fenced(text, "console")
     for start, block in blocks:

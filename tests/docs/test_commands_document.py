@@ -20,7 +20,7 @@ def server():
 
 
 @pytest.fixture(scope="module")
-def told(server):
+def documented(server):
     """{name: COMMAND DOCS} of every command of the module."""
     call = server.connection(protocol=3).call
     names = call("COMMAND", "LIST", "FILTERBY", "MODULE", "bf").plain
@@ -50,8 +50,8 @@ def first_block(text):
     return "\n".join(next(documents.fenced(text, ""))[1])
 
 
-def test_every_command_has_a_section_and_no_other_has(told):
-    assert sorted(SECTIONS) == sorted(told)
+def test_every_command_has_a_section_and_no_other_has(documented):
+    assert sorted(SECTIONS) == sorted(documented)
 
 
 def test_the_list_at_the_top_links_every_section():
@@ -60,15 +60,15 @@ def test_the_list_at_the_top_links_every_section():
 
 
 @pytest.mark.parametrize("name", SECTIONS)
-def test_the_syntax_is_the_one_that_the_server_tells(told, name):
-    line = " ".join([name, *map(syntax, told[name]["arguments"])])
+def test_the_syntax_is_that_of_command_docs(documented, name):
+    line = " ".join([name, *map(syntax, documented[name]["arguments"])])
     assert first_block(SECTIONS[name]) == line
 
 
 @pytest.mark.parametrize("name", SECTIONS)
-def test_the_complexity_is_the_one_that_the_server_tells(told, name):
+def test_the_complexity_is_that_of_command_docs(documented, name):
     (row,) = re.findall(r"^\| complexity \| (.*) \|$", SECTIONS[name], re.M)
-    assert row == told[name]["complexity"]
+    assert row == documented[name]["complexity"]
 
 
 @pytest.mark.parametrize("name", SECTIONS)

@@ -66,7 +66,7 @@ def test_a_page_opens_with_what_it_answers_and_has_contents_if_it_is_long(path):
 
 
 def table_rows(path):
-    """The rows of a document's tables, without heads and rulers, and without those that say little."""
+    """The rows of a document's tables, without heads, rulers and very short rows."""
     for table in re.findall(r"(?:^\|.*\n)+", documents.without_code(path.read_text(encoding="utf-8")), re.M):
         for row in table.splitlines()[2:]:
             words = " ".join(row.replace("|", " ").split())
@@ -151,7 +151,7 @@ def files_below(directory):
     return sorted(str(path.relative_to(directory)) for path in directory.rglob("*") if path.is_file())
 
 
-def test_make_install_puts_four_files_where_it_says_and_uninstall_takes_them_away(tmp_path):
+def test_make_install_installs_four_files_where_it_says_and_uninstall_removes_them(tmp_path):
     def make(target):
         subprocess.run(["make", "-s", "-o", "all", target, f"SO={MODULE}", f"TOOL={TOOL}",
                         f"DESTDIR={tmp_path}", "PREFIX=/opt/x"], cwd=REPO, check=True)

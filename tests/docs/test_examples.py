@@ -1,5 +1,5 @@
-"""Every example of the documents prints what it is said to print: documents.py says how they are
-written. Each document has a server and a directory of its own, and its examples run in their order,
+"""Every example of the documents prints what the document shows; documents.py has the notation. Each
+document has a server and a directory of its own, and its examples run in their order,
 with redis-cli and bloomport as a user has them, but for the server's address."""
 
 import os

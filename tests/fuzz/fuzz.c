@@ -21,7 +21,7 @@ _Noreturn void fuzz_fail(const char *claim, const char *file, int line) {
 #define MOST_BLOCKS 4096
 
 static struct {
-    void *blocks[MOST_BLOCKS]; // handed out and not given back
+    void *blocks[MOST_BLOCKS]; // allocated and not freed
     size_t nblocks;
     unsigned calls, fail_at;
 } heap;
@@ -39,7 +39,7 @@ static void *take_block(size_t size) {
 static void give_back(void *block) {
     size_t i = heap.nblocks;
     while (i > 0 && heap.blocks[i - 1] != block) i--;
-    CLAIM(i > 0); // else freed twice, or never handed out
+    CLAIM(i > 0); // otherwise freed twice, or never allocated
     heap.blocks[i - 1] = heap.blocks[--heap.nblocks];
     free(block);
 }
@@ -56,7 +56,7 @@ void fuzz_begin(unsigned fail_at) {
 }
 
 void fuzz_end(void) {
-    CLAIM(heap.nblocks == 0); // else leaked
+    CLAIM(heap.nblocks == 0); // otherwise leaked
 }
 
 void fuzz_end_forgiving(void) {

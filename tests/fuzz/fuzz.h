@@ -1,8 +1,8 @@
-/* What the fuzz targets share: an allocator that says no and knows of leaks, claims, and the mill
- * that every decoded filter goes through.
+/* What the fuzz targets share: an allocator that can fail and finds leaks, claims, and fuzz_mill,
+ * the operations that every decoded filter goes through.
  *
  * A target is one file, fuzz_<entry>.c, with libFuzzer's entry point. Numbers that steer a run are
- * taken from the front of the input with rdb/bytes.h, which gives zeroes at the end. */
+ * read from the front of the input with rdb/bytes.h, which gives zeroes at the end. */
 
 #ifndef BLOOMPORT_FUZZ_H
 #define BLOOMPORT_FUZZ_H
@@ -16,7 +16,7 @@
 
 __attribute__((visibility("default"))) int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* A claim that holds whatever the input: where it does not, the program ends with its text. */
+/* A claim that holds for every input: if it does not, the program ends with its text. */
 #define CLAIM(claim)                                                                               \
     do {                                                                                           \
         if (!(claim)) fuzz_fail(#claim, __FILE__, __LINE__);                                       \
@@ -24,13 +24,13 @@ __attribute__((visibility("default"))) int LLVMFuzzerTestOneInput(const uint8_t 
 
 _Noreturn void fuzz_fail(const char *claim, const char *file, int line);
 
-/* Installs the allocator: it gives no block over FUZZ_LARGEST, and the `fail_at`-th call from now
- * on gets none (0: all do). */
+/* Installs the allocator: a block over FUZZ_LARGEST fails, and so does the `fail_at`-th call from
+ * now on (0: none). */
 #define FUZZ_LARGEST ((size_t)1 << 16)
 void fuzz_begin(unsigned fail_at);
 void fuzz_fail_at(unsigned fail_at);
 
-/* Everything must have been freed; fuzz_end_forgiving frees what was not. */
+/* fuzz_end: everything must have been freed. fuzz_end_forgiving frees what was not. */
 void fuzz_end(void);
 void fuzz_end_forgiving(void);
 
@@ -47,12 +47,12 @@ void fuzz_release(struct image *image);
 bool fuzz_same(const struct image *a, const struct image *b);
 void fuzz_claim_same(const struct filter *filter, const struct image *image);
 
-/* The filter that an image is, through the decoder and the pieces. */
+/* The filter of an image, through the decoder and the pieces. */
 struct filter *fuzz_load(const struct image *image);
 
-/* What a server may do with a filter it has just taken: save and load it, copy and pack it, ask it,
- * export it, add to it until it grows. `parts` has a bit for each, so that an input chooses, and
- * costs no more than it needs. Frees it. */
+/* Does what a server may do with a filter that it has just loaded: save and load it, copy and pack
+ * it, query it, export it, add to it until it grows. `parts` has a bit for each, so that an input
+ * chooses, and costs no more than it needs. Frees the filter. */
 enum { MILL_SAVE = 1, MILL_COPY = 2, MILL_ASK = 4, MILL_EXPORT = 8, MILL_ADD = 16 };
 void fuzz_mill(struct filter *filter, unsigned parts);
 

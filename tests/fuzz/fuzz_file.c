@@ -1,4 +1,4 @@
-/* The tool's reader of filter files, all formats: what it takes must stand everything.
+/* The tool's reader of filter files, all formats: a filter that it accepts must survive fuzz_mill.
  *
  *   from u8 (a format, or whatever the bytes look like), steering u8 (1: FNV1A, 2:
  *   repair the checksum of a dump), parts u8 (of fuzz_mill), then the file */

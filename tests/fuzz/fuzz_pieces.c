@@ -1,4 +1,4 @@
-/* Pieces of a filter in any order, of any length, right and wrong, as BF.LOADCHUNK brings them,
+/* Pieces of a filter in any order, of any length, right and wrong, as BF.LOADCHUNK receives them,
  * against a model: the run of bytes that has arrived.
  *
  *   shape u8     bits of the layers     nlayers u8
@@ -51,7 +51,7 @@ static enum codec_piece expected(const struct filter *source, const uint8_t *run
         has_wrong |= is_wrong;
     }
     if (end <= loaded) return CODEC_PIECE_PRESENT;
-    // Only the last piece is weighed: a wrong one before it makes the whole wrong.
+    // Only the last piece is checked: a wrong one before it makes the sum wrong.
     return end == total && has_wrong ? CODEC_PIECE_BAD : CODEC_PIECE_STORED;
 }
 
@@ -71,7 +71,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         uint64_t end = take_u8(&r);
         size_t len = take_u8(&r);
         uint8_t fault = take_u8(&r);
-        if (len > end) len = (size_t)end; // as load_piece of module/transfer.c sees to
+        if (len > end) len = (size_t)end; // as load_piece of module/transfer.c ensures
         uint8_t *piece = malloc(len ? len : 1);
         CLAIM(piece);
         for (size_t j = 0; j < len; j++) {
@@ -79,7 +79,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
             piece[j] = at < image.len - image.header ? run[at] : 0;
         }
         if (fault > 0 && fault <= len) piece[fault - 1] ^= (uint8_t)(1U << fault % 8);
-        if (spoiled) { // the model has no more to say; the code must stand it
+        if (spoiled) { // the model ends here; the code must not crash
             codec_put_piece(filter, end, piece, len);
         } else {
             enum codec_piece want = expected(source, run, filter->loaded, end, piece, len);

@@ -110,7 +110,7 @@ static void model_grow(struct model *model, const struct layer *layer) {
     CLAIM(fresh[-1].items >= fresh[-1].capacity); // more if estimated
 }
 
-/* Adds to the newest layer; the caller knows that it has room. */
+/* Adds to the newest layer, which must have room. */
 static void model_add(struct model *model, uint8_t item) {
     struct naive *layer = &model->layers[model->nlayers - 1];
     for (uint32_t i = 0; i < layer->k; i++) layer->bits[position(model, layer, item, i)] = 1;
@@ -132,19 +132,19 @@ static void compare(const struct model *model, const struct filter *filter) {
 
 /* ---- Operations ----------------------------------------------------------------------------- */
 
-/* What a key holds, the model of it, and what it was made with. */
+/* The value of a key, its model, and the parameters it was made with. */
 struct state {
     void *value;
     struct model model;
     struct filter_params params;
 };
 
-/* What an add of the item does to the model, given how the filter answered. */
+/* Adds the item to the model, given how the filter answered. */
 static void model_follows(struct model *model, const struct filter *filter, enum status st,
                           bool added, uint8_t item) {
     const struct naive *newest = &model->layers[model->nlayers - 1];
     bool known = model_contains(model, item);
-    CLAIM(known || !model->has[item]); // never a false no
+    CLAIM(known || !model->has[item]); // no false negative
     if (known) {
         CLAIM(st == STATUS_OK && !added);
     } else if (st == STATUS_OK) {
@@ -324,7 +324,7 @@ static void op_empty(struct state *s) {
     model->layers[0].items = 0;
 }
 
-/* Bits and items of `other` too. The counts become estimates, which are the filter's to make. */
+/* Adds the bits and items of `other`. The counts become estimates, which the filter computes. */
 static void model_unite(struct model *model, const struct model *other,
                         const struct filter *filter) {
     for (uint32_t i = 0; i < other->nlayers; i++) {
@@ -358,7 +358,7 @@ static void op_unite(struct state *s, uint8_t count) {
     for (uint8_t i = 0; i < count % 8; i++) op_add(&other, (uint8_t)(count + i));
     from = other.value;
 
-    op_copy(s); // whole, as it must be to grow
+    op_copy(s); // unpacked, as it must be to grow
     if (!packed_is_packed(s->value)) {
         struct filter *into = s->value;
         const struct filter *others[] = {from};

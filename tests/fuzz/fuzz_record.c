@@ -1,5 +1,5 @@
-/* A saved filter, as RDB files, RESTORE and BF.LOADCHUNK bring it: the header, checksum repaired or
- * not, then the bits.
+/* A saved filter, as in RDB files, RESTORE and BF.LOADCHUNK: the header, checksum repaired or not,
+ * then the bits.
  *
  *   steering u8   1: repair the checksum, 2: repair the counts of ones; high half: the
  *                 allocation that fails (0: none)
@@ -47,7 +47,7 @@ static void repair_ones(uint8_t *header, size_t len, const uint8_t *bits, size_t
     }
 }
 
-/* The bits, as many as there are; false if they are not taken. */
+/* Loads the bits, as many as there are; false if they are refused. */
 static bool load_bits(struct filter *filter, const uint8_t *bits, size_t left) {
     for (uint32_t i = 0; i < filter->nlayers; i++) {
         struct layer *layer = &filter->layers[i];

@@ -1,4 +1,5 @@
-/* For targets inside the tool: input as standard input, and a tool_die that comes back. */
+/* For targets inside the tool: input as standard input, and a tool_die that returns to the target.
+ */
 
 #ifndef BLOOMPORT_FUZZ_TOOL_H
 #define BLOOMPORT_FUZZ_TOOL_H

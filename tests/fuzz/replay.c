@@ -16,7 +16,7 @@ static void replay(const char *path) {
         perror(path);
         exit(1);
     }
-    // To the end of the standard input of a crash: which file it was.
+    // The last line before a crash names the file.
     fprintf(stderr, "%s\n", path);
     uint8_t *data = NULL;
     size_t len = 0, got;

@@ -57,14 +57,14 @@ def string(data):
 
 
 def with_footer(body):
-    """The version and the checksum that RESTORE looks at before it looks at anything else."""
+    """The version and the checksum that RESTORE checks before anything else."""
     body += struct.pack("<H", RDB_VERSION)
     return body + struct.pack("<Q", crc64(body))
 
 
 def module_value(strings, encoding_version=1, type_name="bloomport"):
     """A value of a module's type up to its footer: the id, then the strings, then the end mark. A
-    piece that is bytes already behind an opcode comes as a bytearray."""
+    piece that has its opcode already is a bytearray."""
     name = 0
     for letter in type_name:
         name = name << 6 | CHARSET.index(letter)
@@ -78,7 +78,7 @@ def payload(strings, encoding_version=1):
     return with_footer(module_value(strings, encoding_version))
 
 
-# ---- A small valid filter, to be spoiled -------------------------------------------------------
+# ---- A small valid filter, to be damaged -------------------------------------------------------
 
 
 def bits_of_every(step, m):
@@ -172,7 +172,7 @@ def rejected():
         "checksum": ("another checksum", strings(checksum=1)),
         "header-empty": ("an empty header", replaced(0, b"")),
         "header-truncated": ("the header without its last byte", replaced(0, whole[:-1])),
-        "header-longer": ("a byte behind the header", replaced(0, whole + b"\0")),
+        "header-longer": ("a byte after the header", replaced(0, whole + b"\0")),
         "header-flipped": ("one bit of the header flipped", replaced(0, flipped(whole, 50, 1))),
         "capacity-0": ("capacity 0", spoiled(0, capacity=0)),
         "capacity-most": ("capacity 2^63", spoiled(1, capacity=2**63)),
@@ -224,7 +224,7 @@ def rejected():
     }
     for cases, names in ((layer_cases, LAYER_FAULT), (bits_cases, BITS_FAULT)):
         result.update({name: (text, names, items) for name, (text, items) in cases.items()})
-    result["piece-behind-the-end"] = ("a piece behind the last", None, strings() + [b"x"])
+    result["piece-behind-the-end"] = ("a piece after the last", None, strings() + [b"x"])
     return result
 
 
@@ -294,7 +294,7 @@ def write_rejected():
 
 
 def expectation(seen):
-    """What a look at a filter must give for ever."""
+    """What a look at a filter must give in every later version."""
     if seen.is_loading:
         return {"is loading": True}
     digest = hashlib.sha256()

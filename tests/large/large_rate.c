@@ -1,6 +1,6 @@
-/* 64 bits throughout: a filter of 5,000,000,000 bits (625 MB), filled with 500,000,000 items, has
- * the rate that sizing says, and no false no. A position cut to 32 bits would leave 14 % of the
- * array empty and give 1.3 % instead of 0.82 %.
+/* Positions have 64 bits throughout: a filter of 5,000,000,000 bits (625 MB), filled with
+ * 500,000,000 items, has the rate that sizing computes, and no false negatives. Positions cut to 32
+ * bits would leave 14 % of the array empty and give 1.3 % instead of 0.82 %.
  *
  *     large_rate [items]     default 500000000; minutes, and 1.25 bytes of memory per item
  *
@@ -47,20 +47,20 @@ static bool fill(struct filter *filter, uint64_t items) {
 static bool has_no_false_no(const struct filter *filter, uint64_t items) {
     uint64_t step = items > PROBES ? items / PROBES : 1, missing = 0;
     for (uint64_t i = 0; i < items; i += step) missing += !filter_contains(filter, item_hash(i));
-    printf("false no: %llu of %llu\n", (unsigned long long)missing,
+    printf("false negatives: %llu of %llu\n", (unsigned long long)missing,
            (unsigned long long)(items / step));
     return missing == 0;
 }
 
-/* Within 4 sigma of what sizing says, on either side. */
+/* The rate is within 4 sigma of the computed one, on either side. */
 static bool has_the_right_rate(const struct filter *filter, uint64_t items) {
     const struct layer *layer = &filter->layers[0];
     struct sizing size = {layer->nbits, layer->nhashes};
     double expected = sizing_error_rate(layer->items, size, CLASSIC), hits = 0;
     for (uint64_t i = items; i < items + PROBES; i++) hits += filter_contains(filter, item_hash(i));
     double rate = hits / PROBES, sigma = sqrt(expected * (1 - expected) / PROBES);
-    printf("false yes: %.6f, expected %.6f +- %.6f (%d sigma, %d probes)\n", rate, expected,
-           SIGMAS * sigma, SIGMAS, PROBES);
+    printf("false-positive rate: %.6f, expected %.6f +- %.6f (%d sigma, %d probes)\n", rate,
+           expected, SIGMAS * sigma, SIGMAS, PROBES);
     return fabs(rate - expected) <= SIGMAS * sigma;
 }
 

@@ -1,6 +1,6 @@
-"""Every damaged variant of what RedisBloom recorded (golden/redisbloom), by all three ways in: it is
-refused, or it is a filter that answers every command. `make test-damaged` runs this under the
-sanitizers, which see what a crash or a leak would hide. Prints how many variants were tried.
+"""Every damaged variant of RedisBloom's recorded filters (golden/redisbloom), loaded in all three ways: it
+is refused, or it is a filter that answers every command. `make test-damaged` runs this under the
+sanitizers, which find silent faults and leaks too. Prints how many variants were tried.
 
     payloads   every byte changed, every truncation, the checksum repaired, to RESTORE
     chunks     every other value of every byte of every header, every truncation; every truncation
@@ -46,7 +46,7 @@ def server():
 
 
 def try_all(server, what, commands):
-    """Each command, and on what it made all of USES. A server that hangs is a timeout of the socket."""
+    """Runs each command, and all of USES on its key. A server that hangs is a timeout of the socket."""
     connection, counts, some = server.connection(), {"refused": 0, "taken": 0}, []
 
     def flush():
@@ -105,7 +105,7 @@ def test_every_other_byte_in_a_header(server, key):
 
 @pytest.mark.parametrize("key", FIXTURES)
 def test_every_truncation_of_a_piece(server, key):
-    """It lands where its end says, or it is refused; the next piece puts things right."""
+    """The piece is stored where its iterator says, or refused; the next piece repairs the filter."""
     fixture = FIXTURES[key]
     connection = server.connection()
     assert connection.call("BF.LOADCHUNK", "k", *fixture.chunks[0]) == OK

@@ -36,8 +36,8 @@ def server():
 
 
 def run(what, *words, stdin=None):
-    """Runs the tool to its end; what it printed, and its peak of resident memory in kB. The kernel's
-    own account at the end would begin with the memory of this process, which it was forked from."""
+    """Runs the tool to its end; returns what it printed, and its peak of resident memory in kB. (The
+    kernel's own peak would include the memory of this process, from which the tool was forked.)"""
     begin, peak = time.monotonic(), 0
     with subprocess.Popen([TOOL, *map(str, words)], stdin=stdin, stdout=subprocess.PIPE) as child:
         while child.poll() is None:

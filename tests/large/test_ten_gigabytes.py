@@ -5,7 +5,7 @@
 Needs 12 GB of free memory and 21 GB in the temporary directory. BLOOMPORT_LARGE_BYTES, default
 10000000000, makes it smaller.
 
-    few items    the way a user makes one; most of its pages are never touched
+    few items    made as a user does; most of its pages are never touched
     half full    loaded by BF.LOADCHUNK from random bytes: every page is there and LZF finds nothing
 
 Peaks are of resident memory, VmHWM of /proc/<pid>/status. The child shares its parent's pages, so

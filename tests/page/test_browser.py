@@ -1,5 +1,5 @@
 """The page in a real browser: build/page/index.html, opened from disk in headless Chromium, driven by
-ChromeDriver. Numbers and answers are held against a real server and the tool.
+ChromeDriver. Numbers and answers are compared with a real server and the tool.
 
     make test-page          installs Chromium, builds the page, runs this
 
@@ -31,7 +31,7 @@ REPO = HERE.parents[1]
 sys.path[:0] = [str(REPO / "tests" / "server"), str(REPO / "tests" / "support")]
 
 import chromium  # noqa: E402  (found by the line above)
-from checks import add_all, ask_all, layers_of  # noqa: E402
+from checks import add_all, look_up_all, layers_of  # noqa: E402
 from redis_server import Server  # noqa: E402
 
 PAGE = Path(os.environ.get("BLOOMPORT_PAGE", REPO / "build" / "page" / "index.html")).resolve()
@@ -77,7 +77,7 @@ class Browser:
         self.js("document.querySelector(`input[name=${arguments[0]}][value=${arguments[1]}]`).click()", name, value)
 
     def drop(self, name, data):
-        """A file dropped on the page, as the browser itself says it."""
+        """Drops a file on the page, with the events of the browser itself."""
         self.js("""
             const bytes = Uint8Array.from(atob(arguments[1]), (c) => c.charCodeAt(0));
             const dataTransfer = new DataTransfer();
@@ -102,7 +102,7 @@ def browser():
 
 @pytest.fixture(autouse=True)
 def quiet(browser):
-    """No test may leave an error on the console or a request that goes anywhere."""
+    """No test may leave an error on the console or send a request."""
     browser.driver.get_log("performance")
     browser.driver.get_log("browser")
     yield
@@ -230,7 +230,7 @@ def test_no_corner_of_the_form_breaks_the_plots(browser):
     assert broken == []
 
 
-def test_the_growth_plot_tells_the_chain_that_the_server_makes(browser, server):
+def test_the_growth_plot_shows_the_chain_that_the_server_makes(browser, server):
     page = browser.page()
     page.set("items", "100")
     page.find("plot-rate").send_keys(Keys.END)
@@ -238,7 +238,7 @@ def test_the_growth_plot_tells_the_chain_that_the_server_makes(browser, server):
     server.call("FLUSHALL")
     server.call("BF.RESERVE", "f", 0.01, 100).plain
     added, batch = 0, 0
-    while added < int(items.replace(",", "")):  # known items do not count
+    while added < int(items.replace(",", "")):  # present items do not count
         count = min(500, int(items.replace(",", "")) - added)
         added += sum(server.call("BF.MADD", "f", *("%d:%d" % (batch, i) for i in range(count))).plain)
         batch += 1
@@ -275,7 +275,7 @@ def test_a_dropped_export_shows_the_tools_numbers_and_the_servers_answers(browse
     assert page.find("hash-choice").is_displayed() == (layout == "CLASSIC")
     if hash_name == "FNV1A":
         page.choose("hash", "FNV1A")
-    expected = ask_all(server.call, "f", PROBES)
+    expected = look_up_all(server.call, "f", PROBES)
     assert all(expected[:100]) and 20 < sum(expected[100:]) < 200  # 3000 at 0.02: 60 expected
     answers = []
     for start in range(0, len(PROBES), 1000):  # what the page shows at a time
@@ -311,7 +311,7 @@ BAD_FILES = {
     "text": (b"hello, this is a list of words\n" * 30, "not a filter"),
     "short": (GOOD[:-1], "cut short"),
     "long": (GOOD + bytes(5), "something was added"),
-    "newline": (GOOD + b"\n", "a newline behind it"),
+    "newline": (GOOD + b"\n", "a newline at its end"),
     "tail": (GOOD[:-1] + b"\x80", "damaged"),
     "k is 0": (bytes(4) + GOOD[4:], "not a filter"),
     "snapshot": (b"REDIS0010" + bytes(50), "snapshot of a whole server"),

@@ -1,8 +1,8 @@
-"""A cache that is not asked for what does not exist, and a database that is not asked either.
+"""A filter that keeps lookups of missing ids from the cache and the database.
 
 Ids that do not exist are never in the cache, so each request for one goes through to the database:
-a typing error, a stale link, or somebody who wants to hurt you. The filter of all ids that do exist
-stops 99 of 100 of them in front of both.
+a typing error, a stale link, or an attack. The filter of all ids that do exist stops 99 of 100 of
+them before both.
 """
 import os
 import random

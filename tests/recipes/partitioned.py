@@ -1,10 +1,10 @@
 """One large filter over a whole Redis Cluster: more items than one node holds.
 
 A filter is one key, and a key lives on one node. So the items are spread over partitions, one key
-each, by a hash of their own; an item is only ever asked for in its partition, so the error rate
-stays that of one filter. The tags are the point: a key's slot is a hash of its {tag}, and {0}, {1},
-{2}... fall where they like. Here partition i gets the first tag whose slot lies in the i-th part of
-all slots: every node has its share, also after the next resharding.
+each, by a separate hash. An item is looked up in its partition only, so the error rate stays that of
+one filter. The tags matter: a key's slot is a hash of its {tag}, and {0}, {1}, {2}... may all fall on
+one node. Here partition i gets the first tag whose slot lies in the i-th part of all slots: every node
+has its share, also after the next resharding.
 """
 import math
 import os

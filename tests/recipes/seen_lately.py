@@ -1,7 +1,7 @@
 """Seen in the last 7 days? A filter per day, which the server forgets by itself.
 
-Items cannot be taken out of a Bloom filter, but a day's filter can expire. A question asks the days
-in one pipeline; each day has a seventh of the error rate, since the false positives of all days add up.
+Items cannot be removed from a Bloom filter, but a day's filter can expire. A lookup queries all days in
+one pipeline; each day has a seventh of the error rate, since the false positives of all days add up.
 The {tag} keeps the days of one name in one slot of a cluster.
 """
 import datetime

@@ -1,8 +1,8 @@
 """Each recipe, run as a user runs it, against a real server; what it prints and leaves is checked.
 
 The bounds on false positives: expected share p of n questions, at most n*p + 5 sigmas. Environment: that
-of ../server/redis_server.py. The list of safe_browsing is asked by node here, and by the real page
-in a browser in ../page/test_browser.py.
+of ../server/redis_server.py. node queries the list of safe_browsing here; ../page/test_browser.py does
+it with the real page in a browser.
 """
 
 import collections
@@ -112,7 +112,7 @@ def test_what_was_read_is_not_recommended_and_a_reader_takes_few_bytes(server):
     assert bytes_each < 300 and as_set > 5 * bytes_each  # Redis 8 packs small sets
 
 
-def test_the_database_is_hardly_asked_for_what_it_does_not_have(server):
+def test_lookups_of_missing_ids_hardly_reach_the_database(server):
     lines = run(server, "cache_guard.py").splitlines()
     assert numbers(lines[0])[:2] == [0, 2001]  # every product that exists is found
     requests, queries, avoided = numbers(lines[1])

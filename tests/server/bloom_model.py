@@ -1,6 +1,6 @@
-"""A Bloom filter in plain Python, written from the documents: the oracle of test_probes.py.
+"""A Bloom filter in plain Python, written from the definitions: the oracle of test_probes.py.
 
-The contract's section 2 and FORMATS.md 2 give the schemes:
+The schemes (rdb/FORMAT.md has them too):
     xxh64   h1 = XXH64(item, 0), h2 = XXH64(item, 1)
     fnv1a   mix = splitmix64(fnv1a64(item)), h1 = its low 32 bits, h2 = its high 32 bits
     bit i of k: (h1 + i * h2 mod 2^64) mod m;  bit p is byte p >> 3, mask 1 << (p & 7)

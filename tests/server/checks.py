@@ -1,4 +1,4 @@
-"""What the server tests share: reading a filter's state, and the two big claims about it.
+"""What the server tests share: reading a filter's state, and two claims about it.
 
 assert_refused   one exact error, and nothing at all changed
 filter_state     everything a filter shows, bits included; equal states mean the same filter
@@ -119,7 +119,7 @@ def add_all(call, key, items, batch=10_000):
     return answers
 
 
-def ask_all(call, key, items, batch=10_000):
+def look_up_all(call, key, items, batch=10_000):
     answers = []
     for start in range(0, len(items), batch):
         answers += call("BF.MEXISTS", key, *items[start : start + batch]).plain
@@ -201,7 +201,7 @@ def assert_refused(call, text, *words):
 
 
 def assert_one_error(call, *words):
-    """As assert_refused where the text is not ours to fix; returns it."""
+    """assert_refused for an error of the server itself, whose text differs by version; returns the text."""
     before = keyspace(call, words[1])
     reply = call(*words)
     assert isinstance(reply, Reply) and reply.is_error, reply

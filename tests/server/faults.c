@@ -1,6 +1,6 @@
-/* The module's memory, made to fail: linked into a copy of the module for test_faults.py, in front
- * of mem_set_hooks and command_table_register (ld --wrap), so that the module itself knows nothing
- * of it.
+/* Makes allocations of the module fail. It is linked into a copy of the module for test_faults.py
+ * and wraps mem_set_hooks and command_table_register (ld --wrap), so that the module's own code is
+ * unchanged.
  *
  *   BFTEST.FAIL n          the n-th allocation from now on fails (0: none). Replies with how many
  *                          there have been since the last BFTEST.FAIL

@@ -2,7 +2,7 @@
 
     look, same_filter   everything a filter shows, and whether two looks are of the same filter, bit
                         by bit: every persistence path goes through this one helper
-    Filters             one filter of every shape and layout on a server, an adopted one, and how
+    Filters             one filter of every shape and layout on a server, a foreign one, and how
                         each looked
     header, load_random a filter as bytes, built here from rdb/FORMAT.md alone
     Writer              a thread that adds until the server dies, and knows what was acknowledged
@@ -24,7 +24,7 @@ from resp import OK, Connection, error
 
 LAYOUTS = ["CLASSIC", "BLOCKED"]
 
-# What every look asks: half of them were added wherever anything was.
+# The items that every look() queries: half of them are in every filter that was added to.
 ITEMS = ["item%d" % i for i in range(250)]
 PROBES = ITEMS + ["absent%d" % i for i in range(250)]
 
@@ -34,7 +34,7 @@ Filter = namedtuple("Filter", "is_loading digest card info dump answers")
 
 
 def look(call, key):
-    """Everything a filter shows; of one that is being loaded there is the digest only."""
+    """Everything a filter shows; a filter that is being loaded shows its digest only."""
     (digest,) = call("DEBUG", "DIGEST-VALUE", key).plain
     assert digest.strip("0"), "%s is not there" % key
     card = call("BF.CARD", key)
@@ -84,11 +84,11 @@ def make(call, key, shape, layout):
 
 
 class Filters:
-    """All shapes in all layouts under `prefix`, one of them loaded half way, and their looks."""
+    """All shapes in all layouts under `prefix`, one of them partly loaded, and their looks."""
 
     def __init__(self, call, prefix="", hundred_mb=False):
         self.looks = {}
-        self.half = {}  # key -> (the pieces that have yet to come, how it looks when whole)
+        self.half = {}  # key -> (the pieces that have yet to come, its look when complete)
         for layout in LAYOUTS:
             for shape in SHAPES:
                 if shape == "fnv1a" and layout != "CLASSIC":
@@ -99,12 +99,12 @@ class Filters:
             for given in (1, 3):
                 self._load_half_way(call, "%shalf-loaded-%d:%s" % (prefix, given, layout), layout, given)
         assert info(call, "%sfive-layers:CLASSIC" % prefix)["Number of filters"] == 5
-        self._adopt(call, prefix + "adopted")
+        self._load_foreign(call, prefix + "foreign")
         if hundred_mb:
             load_random(call, prefix + "hundred-mb", HUNDRED_MB)
             self.looks[prefix + "hundred-mb"] = look(call, prefix + "hundred-mb")
 
-    def _adopt(self, call, key):
+    def _load_foreign(self, call, key):
         """A filter of RedisBloom's, of its own type."""
         model = RedisBloom(0.01, 10, 3)
         for item in ITEMS:
@@ -133,13 +133,13 @@ class Filters:
             same_filter(before, look(call, key_of(key)), key)
 
     def assert_loads_can_be_finished(self, call, key_of=lambda key: key):
-        """Those half way take the rest of their pieces and are then the whole filter."""
+        """Partly loaded filters take the rest of their pieces and are then complete."""
         for key, (pieces, whole) in self.half.items():
             load(call, key_of(key), pieces)
             same_filter(whole, look(call, key_of(key)), key)
 
     def assert_arrived(self, call, key_of=lambda key: key):
-        """Both of the above: the end of a path."""
+        """assert_same and assert_loads_can_be_finished: called at the end of a path."""
         self.assert_same(call, key_of)
         self.assert_loads_can_be_finished(call, key_of)
 
@@ -203,7 +203,7 @@ def load_random(call, key, nbytes):
 
 
 def until(claim, what, seconds=60):
-    """Asks until the answer is true, and returns it."""
+    """Calls the function until its result is true, and returns that."""
     deadline = time.monotonic() + seconds
     while True:
         answer = claim()
@@ -219,12 +219,12 @@ def server_info(call, section):
     return dict(line.split(":", 1) for line in lines if ":" in line)
 
 
-# Of masters and replicas: no pings in the stream, and no waiting for the other at shutdown.
+# Settings of masters and replicas: no pings in the stream, and no wait for the other at shutdown.
 QUIET = {"repl-ping-replica-period": "3600", "shutdown-timeout": "0"}
 
 
 def follow(replica, master):
-    """Make `replica` (a Server) follow `master`, and wait until it has all of it."""
+    """Make `replica` (a Server) follow `master`, and wait until it has all keys."""
     assert replica.call("REPLICAOF", "127.0.0.1", master.port) == OK
     until_in_sync(replica, master)
 
@@ -240,14 +240,14 @@ def until_in_sync(replica, master):
     until(is_in_sync, "the replica has all that its master has")
 
 
-# ---- A client under which the server is killed -------------------------------------------------
+# ---- A client that writes until the server is killed -------------------------------------------
 
 
 class Writer(threading.Thread):
     """Sends `commands`, one at a time, until they end, stop() is called or the server is gone.
 
-    `sent` and `acknowledged` are the commands in order; of a command in flight at the end nobody
-    knows. With `wait` each command counts as acknowledged only if WAIT says that many replicas have
+    `sent` and `acknowledged` are the commands in order; the fate of a command in flight at the end is
+    unknown. With `wait` each command counts as acknowledged only if WAIT says that many replicas have
     it too.
     """
 
@@ -271,14 +271,14 @@ class Writer(threading.Thread):
                     self.acknowledged.append(words)
         except OSError:
             pass  # killed, as the test wanted
-        except Exception as problem:  # an error reply: told by finish(), in the test's own thread
+        except Exception as problem:  # an error reply: finish() reports it, in the test's own thread
             self.problem = problem
 
     def until_acknowledged(self, count):
         until(lambda: self.problem or len(self.acknowledged) >= count, "%d acknowledged" % count)
 
     def finish(self):
-        """Wait for the end; an error reply on the way is a failure."""
+        """Wait for the end; any error reply is a failure."""
         self.is_stopping = True
         self.join()
         if self.problem:
@@ -286,7 +286,7 @@ class Writer(threading.Thread):
 
 
 def batches(keys, seed, most=40):
-    """Endless BF.ADD and BF.MADD on `keys` in turn, of new items and now and then a known one."""
+    """Endless BF.ADD and BF.MADD on `keys` in turn, of new items and now and then a present one."""
     source, count = random.Random(seed), 0
     while True:
         key = source.choice(keys)

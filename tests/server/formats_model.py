@@ -1,12 +1,12 @@
-"""The filters of other programs in plain Python, from their descriptions (FORMATS.md 1, 2, 3, 5, 8):
-the oracle of test_export.py and test_import.py. Nothing of ours is used but the XXH64 and FNV-1a of
-bloom_model.py, which are from public descriptions too.
+"""The filters of other programs in plain Python, from their public descriptions (module/docs/EXPORT.md):
+the oracle of test_export.py and test_import.py. It shares no code with the module; XXH64 and FNV-1a are
+those of bloom_model.py, which are from public descriptions too.
 
-    portable, sstable   one layer behind 12 or 16 bytes of header
+    portable, sstable   12 or 16 bytes of header, then one layer
     LevelDb             bits, then k in one byte
     Parquet             a Thrift header, then blocks of 32 bytes
     RedisBloom          a chain of layers; its dump is the SCANDUMP header and all bits
-    estimate            how many items the set bits of a filter speak of
+    estimate            the number of items, estimated from the set bits
 """
 
 import json
@@ -195,7 +195,7 @@ class RedisBloomLayer(LayerModel):
 
 
 class RedisBloom:
-    """INCUMBENTS.md 10. `growth` is what a non-scaling one carries, too: 2."""
+    """A filter as RedisBloom sizes and grows it. `growth` is in the header of a non-scaling one too: 2."""
 
     def __init__(self, error, capacity, expansion=2, is_scaling=True):
         self.growth, self.is_scaling = expansion, is_scaling
@@ -257,7 +257,7 @@ class RedisBloom:
 
 
 def redisbloom_fixtures():
-    """What RedisBloom itself wrote: (recorded fields, dump as one string) by name."""
+    """Filters that RedisBloom itself wrote: (recorded fields, dump as one string) by name."""
     manifest = json.loads(FIXTURES.read_text(encoding="utf-8"))
     found = {}
     for row in manifest["filters"]:

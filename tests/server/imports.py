@@ -12,7 +12,7 @@ PROBES = ITEMS + [b"absent:%d" % i for i in range(940)]
 
 
 def payload(name, items=()):
-    """A small filter of `items`, and the model that answers for it. 600 bits and 6 hashes, about."""
+    """A small filter of `items`, about 600 bits and 6 hashes, and the model that predicts its answers."""
     if name == "parquet":
         model = Parquet(96, items)
         return model.data, model
@@ -33,7 +33,7 @@ def import_(call, key, name, data, *words):
 
 
 def assert_bad_data(call, name, data, field=None, key="k"):
-    """Refused with an error that names the field, or one of a set; nothing changed."""
+    """The import is refused with an error that names the field, or one of a set; nothing changed."""
     before = keyspace(call, key)
     reply = import_(call, key, name, data)
     assert reply.is_error and reply.value.startswith("ERR bad data: "), reply

@@ -1,8 +1,8 @@
 """Damage for test_fuzz.py: DUMP payloads, chunks, exports and command words, mutated at random.
 
-A payload is mutated as the server's encoding has it (opcodes, lengths, strings), as rdb/FORMAT.md
-has it (fields of the header, its checksum repaired), or blindly; its footer and CRC64 are right
-again afterwards, so that it is the module's loader that has to refuse it.
+A payload is mutated at the level of the server's encoding (opcodes, lengths, strings), at that of
+rdb/FORMAT.md (fields of the header, its checksum repaired), or blindly. Its footer and CRC64 are
+repaired afterwards, so that the module's loader has to refuse it.
 """
 
 import random
@@ -23,7 +23,7 @@ REALS += [float("inf"), float("-inf"), float("nan"), 0.9999999999999999, 1e-70, 
 
 
 def number(source, nbytes):
-    """A number of that many bytes: a telling one, or any."""
+    """A number of that many bytes: one at an edge, or a random one."""
     value = source.choice(NUMBERS) if source.random() < 0.8 else source.getrandbits(8 * nbytes)
     return (value % (1 << 8 * nbytes)).to_bytes(nbytes, "little")
 
@@ -39,7 +39,7 @@ def flip(source, data):
 
 
 def cut(source, data):
-    """A stretch lost, come twice, or of random bytes in between."""
+    """Some bytes dropped, repeated, or inserted at random."""
     at = source.randrange(len(data) + 1)
     to = min(len(data), at + source.choice((1, 2, 4, 8, 44, 53, 1000)))
     way = source.randrange(4)
@@ -65,7 +65,7 @@ LAYER_FIELDS = ((0, 8), (8, 8), (16, 8), (24, 8), (32, 4), (36, 8))
 
 
 def field(source, data):
-    """One field of a header (or of whatever is as long) set to a telling value, checksum repaired."""
+    """One field of a header (or of data as long) set to an edge value, checksum repaired."""
     if len(data) < FIXED.size + 8:
         return flip(source, data)
     data = bytearray(data)
@@ -85,7 +85,7 @@ def repaired(data):
 
 
 def invented(source):
-    """The strings of a filter made up: sound in most, so that it is often taken."""
+    """The strings of an invented filter: most fields are sound, so that it is often accepted."""
     layers, arrays = [], []
     blocked = source.random() < 0.3
     for _ in range(source.choice((1, 1, 2, 3))):
@@ -126,7 +126,7 @@ ID_BYTES = 10  # the type byte, and the module's id as a 64-bit length
 
 
 def take_length(data, at):
-    """(value, where it ends), or (None, at) if it is a special encoding or not all there."""
+    """(value, where it ends), or (None, at) if it is a special encoding or truncated."""
     kind = data[at] >> 6
     if kind == 0:
         return data[at] & 63, at + 1
@@ -141,7 +141,7 @@ def take_length(data, at):
 
 def elements(dumped):
     """The values of a DUMP payload of a module's type: (opcode, string or raw bytes), as far as they
-    are understood."""
+    can be parsed."""
     data, at, found = dumped[:-10], ID_BYTES, []
     while at < len(data):
         opcode, at = take_length(data, at)
@@ -186,7 +186,7 @@ def encoded(source, opcode, value):
 
 
 def shuffled(source, items, others):
-    """Elements lost, come twice, swapped, from elsewhere, or of another kind."""
+    """Elements dropped, repeated, swapped, taken from elsewhere, or of another kind."""
     items = list(items)
     at = source.randrange(len(items) + 1)
     way = source.randrange(6)
@@ -218,7 +218,7 @@ def damaged(source, opcode, value):
 
 
 class Payloads:
-    """Mutated DUMP payloads without end. `seeds` are good ones, of any module type."""
+    """Endless mutated DUMP payloads. `seeds` are good ones, of any module type."""
 
     def __init__(self, source, seeds):
         self.source = source
@@ -262,7 +262,7 @@ KEYS = ["k", "k2", "text", "list", "missing", "", b"\0\xff"]
 
 
 def soup(source, commands, data):
-    """A command of any words: its own, with some replaced, lost or added, or none of them."""
+    """A command of random words: its own, with some replaced, dropped or added, or none of them."""
     name = source.choice(list(commands))
     words = list(commands[name][1]) if source.random() < 0.8 else []
     for _ in range(source.choice((0, 1, 1, 2, 3, 6))):
@@ -277,6 +277,6 @@ def soup(source, commands, data):
 
 
 def seeded(name, seed):
-    """A source of its own for each kind of damage, printed so that a run can be had again."""
+    """A random source for one kind of damage; its seed is printed, so that a run can be repeated."""
     print("%s: seed %d" % (name, seed))
     return random.Random("%s %d" % (name, seed))

@@ -1,11 +1,11 @@
 /* Another module in the same server, for test_stands_alone.py: it subscribes to keyspace events
- * and, on demand, runs one command inside its handler. That is legal on every server, and the
- * module under test is in the middle of a command of its own meanwhile.
+ * and, on demand, runs one command inside its handler. That is legal on every server, and happens
+ * while the module under test executes a command of its own.
  *
  *   NEIGHBOUR.ON event command [arg ...]   when `event` is announced next, of any key, run the
  *                                          command, once
- *   NEIGHBOUR.SAW                          how often it ran since NEIGHBOUR.ON, and what it
- * replied: [count, protocol text or null] */
+ *   NEIGHBOUR.SAW                          how often it ran since NEIGHBOUR.ON, and its reply:
+ *                                          [count, protocol text or null] */
 
 #include <redismodule.h>
 

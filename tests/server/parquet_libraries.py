@@ -5,7 +5,7 @@ interpreter of build/venv (`make test` makes it): pyarrow and duckdb are not in 
                                                 prints where the filter begins, and its bytes' number
     parquet_libraries.py probe FILE             duckdb's answers from the file's filter, 1 or 0 each
 
-Values come on standard input, one a line. pyarrow has no call that asks a Bloom filter; duckdb has.
+Values come on standard input, one a line. pyarrow has no call that queries a Bloom filter; duckdb has.
 """
 
 import sys

@@ -14,7 +14,7 @@ without one are taken to change no key and no item.
 
 import time
 
-MAGIC = b"BLOOMPRT"  # a header of our own; any other that is accepted is RedisBloom's
+MAGIC = b"BLOOMPRT"  # bloomport's header; any other that is accepted is RedisBloom's
 
 
 class Held:
@@ -34,8 +34,8 @@ class Held:
 
 
 class Contents:
-    """What the bytes of filters met so far hold. Equal bytes have equal bits: what was found in the one
-    is found in the other, so their items are united."""
+    """The items of the dumps, exports and pieces seen so far. Equal bytes have equal bits: what was found
+    in one filter is found in the other, so their items are united."""
 
     def __init__(self):
         self.dumps = {}  # payload -> Held
@@ -96,7 +96,7 @@ def has(words, option):
 
 
 def after(words, option):
-    """What follows an option word, which must be there; keys and values of options before it are none."""
+    """What follows an option word, which must be there; keys and values before it do not count as one."""
     return words[[word.upper() for word in words].index(option, 2) + 1 :]
 
 

@@ -1,7 +1,7 @@
 """Runs random programs (programs.py): a master and a replica with other settings, and at the end servers
 that start from the master's files. All of them must hold the same filters, bit by bit.
 
-    problems = run(seed, commands)      the whole of it; an empty list is what is wanted
+    problems = run(seed, commands)      one complete run; an empty list means success
     replay(steps, contents)             the same for steps that were recorded, or some of them
 
     /usr/bin/python3 tests/server/program_run.py --seed 7 --commands 400 [--shrink]
@@ -108,7 +108,7 @@ class Fleet:
             self.db = db
 
     def do_plain(self, step):
-        """One by one; an error must not count as a change."""
+        """Sends the commands one by one; an error must not count as a change."""
         self.select(step.db)
         for words in step.commands:
             before, reply, after = self.connection.pipeline([INFO, words, INFO])
@@ -170,7 +170,7 @@ class Fleet:
     # ---- The end
 
     def finish(self, only=None):
-        """Compares all that there is; `only`: one place alone."""
+        """Compares all servers and files; `only`: one of them."""
         self.wait_for_children(self.master)
         truth = survey(self.master)
         self.check_model(truth)
@@ -217,7 +217,7 @@ class Fleet:
         self.revive("rdb", truth, self.master, "dump.rdb")
 
     def check_aof(self, truth):
-        """As it has become, with the rewrites of the program."""
+        """The AOF as it is at the end, with the rewrites of the program."""
         self.revive("aof", truth, self.master, "appendonlydir")
 
     def check_rewritten(self, truth):
@@ -298,7 +298,7 @@ Entry = namedtuple("Entry", "type expires dump look")
 
 
 def complaints(server):
-    """The end of what a server's log says in earnest, without what every start says."""
+    """The end of a server's log, warnings only, without those of every start."""
     usual = ("oO0OoO0OoO0Oo", "Redis version", "Configuration loaded", "Server initialized", "WARNING Memory")
     lines = [line.split(" # ")[-1] for line in server.log.splitlines() if " # " in line]
     return " | ".join(line[:200] for line in lines if not line.startswith(usual))[-800:]

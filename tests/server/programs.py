@@ -1,5 +1,5 @@
-"""Random programs: what they are made of. Two tables, GENERATORS and OPTIONS, each entry one function
-with a weight; a new command or a new option is one more entry.
+"""The parts of random programs: two tables, GENERATORS and OPTIONS. Each entry is one function with a
+weight; a new command or a new option is one more entry.
 
     @generator(weight)              def name(p): returns a list of commands, each a list of words
     @option(chance, *commands)      def name(p): returns an option's words
@@ -27,7 +27,7 @@ from redisbloom import FIXTURES, chunks, payload
 Step = namedtuple("Step", "db way commands")
 WAYS = {"plain": 7, "multi": 1.5, "script": 1.5}
 
-# Names of options among them: a key is a key, wherever it stands.
+# Names of options are among them: a key may have any name.
 KEYS = [*(b"k%d" % i for i in range(10)), b"", b"ITEMS", b"LAYOUT", b"\x00\xff\r\n"]
 FORMATS = ["portable", "sstable", "leveldb", "parquet", "redisbloom"]
 MOST = 2**63 - 1  # items, and capacities, of all layers together
@@ -138,7 +138,7 @@ class Program:
         return self.random.choice(free) if free and not self.chance(0.1) else self.key()
 
     def item(self):
-        """Mostly those that filters.look asks for, so that they come again and again."""
+        """Mostly an item that filters.look queries, so that items repeat."""
         kind = self.random.random()
         if kind < 0.8:
             return b"item%d" % self.random.randrange(250)
@@ -166,7 +166,7 @@ class Program:
         return entry
 
     def known(self, known, fresh):
-        """A fresh one, or one of those met before; None if there is none."""
+        """A fresh one, or one of those seen before; None if there is none."""
         if not known or self.chance(0.5):
             entry = fresh()
             if entry is not None:
@@ -285,7 +285,7 @@ def replace(p):
 
 # ---- Creating and adding ---------------------------------------------------------------------------
 
-# Often the same, so that there is something to merge; tiny ones grow long chains or are full in mid batch.
+# Shapes repeat, so that there is something to merge; tiny ones grow long chains or fill up within a batch.
 SHAPES = [
     ("0.1", "1", "EXPANSION", "1"),
     ("0.01", "5", "EXPANSION", "1"),
@@ -392,7 +392,7 @@ def bf_import(p):
 
 
 def chunks_into(p, key, pieces):
-    """BF.LOADCHUNK of a scan: whole, cut off half way, or with pieces that come again or too late."""
+    """BF.LOADCHUNK of a scan: complete, cut off, or with pieces that are repeated or late."""
     pieces = list(pieces)
     if p.chance(0.3):
         pieces = pieces[: p.random.randint(1, max(len(pieces) - 1, 1))]
@@ -446,7 +446,7 @@ def restore(p):
 
 
 def some_foreign(p):
-    """Recorded ones, and small ones made by its rules here: (dump as one string, items)."""
+    """A recorded filter, or a small one made by RedisBloom's rules here: (dump as one string, items)."""
     if p.chance(0.3):
         fixture = p.one(*FIXTURES.values())
         return fixture.data, fixture.items[:200]
@@ -489,7 +489,7 @@ def foreign_chunks(p):
 
 
 def crafted_and_added_to(p, layers):
-    """At a limit, and at once added to: the add may be refused, and what is then there must load."""
+    """A filter at a limit, and an add to it: the add may be refused; the filter must load afterwards."""
     pieces, whole = met_foreign(p, crafted(p, layers), ())
     key = p.free_key()
     made = [["BF.LOADCHUNK", key, *pieces[0]]] if p.chance(0.7) else [["RESTORE", key, "0", whole]]
@@ -520,19 +520,19 @@ def with_room(commands):
 
 @generator(0.1, alone=True)
 def foreign_most_layers(p):
-    """Where clients' adds may make no more of them."""
+    """As many layers as clients' adds may make."""
     return with_room(crafted_and_added_to(p, [(1, 1)] * p.one(1022, 1023, 1024, 1025)))
 
 
 @generator(0, alone=True)
 def foreign_all_layers(p):
-    """As many as a file may have: a header of 3 MB. Not for every day: it takes minutes to look at."""
+    """As many layers as a file may have: a header of 3 MB. Its weight is 0, as a look takes minutes."""
     return with_room(crafted_and_added_to(p, [(1, 1)] * p.one(65535, 65536)))
 
 
 @generator(0.4)
 def own_crafted(p):
-    """Our own type: as many layers as no command makes, or capacities at 2^63-1, the newest layer full."""
+    """bloomport's own type: more layers than any command makes, or capacities at 2^63-1, the newest layer full."""
     full = Layer(capacity=1, items=1, ones=1, error_rate=0.01, k=1, m=8)
     if p.chance(0.6):
         layers = [full] * p.one(15, 16, 17, 30, 63, 64, 65)
@@ -616,13 +616,13 @@ def setting(p):
 
 @generator(0.5, alone=True)
 def setting_zero(p):
-    """Not less than 0, nor more, nor equal to 0 bit by bit."""
+    """Spellings of negative zero, which is not under 0 but differs from 0 in its bits."""
     return [["CONFIG", "SET", "bf.bits-per-key", p.one("-0", "-0.0", "-0e1", "-1e-400")]]
 
 
 @generator(0.7, alone=True)
 def max_bytes(p):
-    """Never without a limit: expansions of 32768 would fill the disk. Growth is refused now and then."""
+    """There is always a limit: expansions of 32768 would fill the disk. Growth is refused now and then."""
     return [["CONFIG", "SET", "bf.max-bytes", p.one("400", "3000", "20000", "20000", "60000")]]
 
 
@@ -674,7 +674,7 @@ def mistake(p):
 
 @generator(1)
 def damaged(p):
-    """Bytes of a filter met before, one of them changed or the end cut off."""
+    """The bytes of a filter seen before, one of them changed or the end cut off."""
     pieces, data = p.known(p.scans, p.fresh_scan), p.known(p.dumps, p.fresh_dump)
     if not pieces or data is None:
         return madd(p)

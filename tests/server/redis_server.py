@@ -47,7 +47,7 @@ DEFAULT_CONFIG = {
 
 
 class ServerDied(AssertionError):
-    """The server is gone, or did not start, or did not end cleanly; the text has its log's end."""
+    """The server died, did not start, or did not end cleanly; the text has the end of its log."""
 
 
 def quote(word):
@@ -184,12 +184,12 @@ class Server:
                 shutil.rmtree(self.directory, ignore_errors=True)
 
     def limit_files(self, nbytes):
-        """No file of the server may grow beyond `nbytes`: what a full disk is like; None lifts it."""
+        """No file of the server may grow beyond `nbytes`, as on a full disk; None lifts the limit."""
         limit = resource.RLIM_INFINITY if nbytes is None else nbytes
         resource.prlimit(self.pid, resource.RLIMIT_FSIZE, (limit, resource.RLIM_INFINITY))
 
     def check_alive(self):
-        """ServerDied if the process ended although nobody asked for it."""
+        """ServerDied if the process ended by itself."""
         if self.process is None:
             raise ServerDied("the server is not running")
         if self.process.poll() is not None:

@@ -1,12 +1,12 @@
-"""RedisBloom as the tests know it: what it recorded, how it saves, and what its master sends. Its
-filters themselves, the oracle, are RedisBloom in formats_model.py. All of it from FORMATS.md 5 and
-INCUMBENTS.md 8 to 10; nothing of ours is used but the RDB pieces of golden/make_golden.py.
+"""RedisBloom in the tests: recorded filters, how it saves, and what its master sends. The oracle for
+its filters is RedisBloom in formats_model.py. All of it is written from observation (rdb/FORMAT.md 6);
+of bloomport's code it uses only the RDB pieces of golden/make_golden.py.
 
     FIXTURES, PROBES    five filters that RedisBloom itself made: fields, chunks, DUMP payload
     rdb_value, payload  a model as its RDB encoding, version 4, and as a DUMP payload
     chunks              a model as BF.SCANDUMP's pieces
     Spoiler             every flipped byte and every truncation of a payload, checksum repaired
-    Master              a master on the replication link: a full sync, then commands word by word
+    Master              a master on the replication link: a full sync, then commands as they are given
 """
 
 import json
@@ -95,7 +95,7 @@ def chunks(data):
 
 
 class Spoiler:
-    """Variants of a DUMP payload whose checksum is right again, at O(1) each: CRC64 is linear."""
+    """Variants of a DUMP payload with a repaired checksum, at O(1) each: CRC64 is linear."""
 
     def __init__(self, whole):
         self.body = whole[:-8]  # with the version, of which the checksum is
@@ -135,7 +135,7 @@ class Spoiler:
 
 
 class Master:
-    """Speaks PSYNC to one replica: sends it `rdb`, then whatever send() is given, as it is."""
+    """Speaks PSYNC to one replica: sends it `rdb`, then the commands given to send(), as they are."""
 
     def __init__(self, rdb):
         self.rdb, self.offset, self.connection, self.acknowledged = rdb, 0, None, 0

@@ -7,8 +7,8 @@ need to tell them apart. A reply is a Reply(kind, value), kind being the protoco
     *  array (None: RESP2 null array)   %  map, as a list of pairs        ~  set, as a list
     #  boolean      _  null             ,  double      (  big number
 
-Build the expected value with the functions below and compare with ==; repr() is written the way
-INCUMBENTS.md writes replies. Not here: reconnecting, push messages, streamed types.
+Build the expected value with the functions below and compare with ==; repr() shows a reply by its
+protocol byte and value. It has no reconnecting, push messages or streamed types.
 """
 
 import socket

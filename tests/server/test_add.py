@@ -1,8 +1,8 @@
-"""BF.ADD, BF.MADD, BF.EXISTS, BF.MEXISTS, BF.CARD: INCUMBENTS.md 3, 4 and 6."""
+"""BF.ADD, BF.MADD, BF.EXISTS, BF.MEXISTS and BF.CARD: answers, errors and counts, as RedisBloom has them."""
 
 import pytest
 
-from checks import FULL, add_all, ask_all, assert_refused, card_and_layers, changes, info
+from checks import FULL, add_all, look_up_all, assert_refused, card_and_layers, changes, info
 from resp import OK, ONE, ZERO, array, error, integer
 
 
@@ -18,15 +18,15 @@ def fill(call, key, capacity, *tail):
 
 
 def absent_from(call, key, count):
-    """Items the filter does not answer for."""
+    """Items for which the filter answers 0."""
     names = ["absent%d" % i for i in range(count * 3)]
-    return [name for name, seen in zip(names, ask_all(call, key, names)) if not seen][:count]
+    return [name for name, seen in zip(names, look_up_all(call, key, names)) if not seen][:count]
 
 
 # BF.ADD and BF.MADD
 
 
-def test_add_answers_one_for_a_new_item_and_zero_for_a_known_one(call):
+def test_add_answers_one_for_a_new_item_and_zero_for_a_present_one(call):
     assert call("BF.ADD", "k", "a") == ONE
     assert call("BF.ADD", "k", "a") == ZERO
     assert call("BF.ADD", "k", "b") == ONE
@@ -73,7 +73,7 @@ def test_batches_leave_the_same_filter_as_single_adds(call):
     assert card_and_layers(call, "batch") == card_and_layers(call, "single")
 
 
-def test_adding_a_known_item_changes_nothing(call):
+def test_adding_a_present_item_changes_nothing(call):
     call("BF.MADD", "k", "a", "b")
     before = call("DEBUG", "DIGEST"), changes(call)
     assert call("BF.ADD", "k", "a") == ZERO
@@ -92,7 +92,7 @@ def test_add_of_a_new_item_to_a_full_nonscaling_filter_is_refused(call, tail):
     assert call("BF.MEXISTS", "k", *counted).plain == [1] * 20
 
 
-def test_add_of_a_known_item_to_a_full_nonscaling_filter_answers_zero(call):
+def test_add_of_a_present_item_to_a_full_nonscaling_filter_answers_zero(call):
     counted = fill(call, "k", 20)
     assert [call("BF.ADD", "k", item) for item in counted] == [ZERO] * 20
 
@@ -137,7 +137,7 @@ def test_nonscaling_filter_takes_as_many_ones_as_its_capacity_at_a_high_rate(cal
     ones = answers.count(ONE)
     assert ones == 1000
     assert answers[: answers.index(error(FULL))].count(ONE) == 1000
-    assert answers.count(ZERO) > 100  # half of what comes late is falsely known
+    assert answers.count(ZERO) > 100  # half of the later items are false positives
     assert call("BF.CARD", "k") == integer(1000)
 
 

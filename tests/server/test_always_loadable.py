@@ -1,5 +1,5 @@
-"""What a server holds it can load again: every state that commands and settings can reach passes the
-checks of the loader. An add that would pass a limit is refused and changes nothing.
+"""A server can load again what it holds: every state that commands and settings can reach passes the
+checks of the loader. An add that would exceed a limit is refused and changes nothing.
 """
 
 import math
@@ -35,7 +35,7 @@ def redisblooms(counts, growth=2):
 
 
 def natives(nlayers):
-    """Our own layers, full, of one item each: capacity, items, ones, rate, k, m."""
+    """Layers of bloomport's own type, full, of one item each: capacity, items, ones, rate, k, m."""
     return [Layer(1, 1, 1, 0.01, 1, 8)] * nlayers
 
 
@@ -77,7 +77,7 @@ def assert_loads(server, call):
 
 @pytest.fixture
 def other(new_server):
-    """A server of the test's own: one that cannot load is not to take the others with it."""
+    """A server of the test's own: if it cannot load, no other test fails."""
     return new_server(config={"aof-use-rdb-preamble": "no", **QUIET})
 
 
@@ -279,7 +279,7 @@ def test_a_setting_that_is_taken_makes_filters_that_load(other, name, text):
         if info(call, "k" + size)["Size"] < 64 << 20:
             made.append("k" + size)
         else:
-            assert call("DEL", "k" + size) == ONE  # gigabytes, which nobody waits for
+            assert call("DEL", "k" + size) == ONE  # gigabytes, which would take too long
     digest = call("DEBUG", "DIGEST")
     assert call("DEBUG", "RELOAD") == OK
     assert call("DEBUG", "DIGEST") == digest

@@ -1,5 +1,5 @@
-"""Filters that are freed in the background while others are made, filled and asked: what the thread
-sanitizer looks at (`make tsan`)."""
+"""Filters are freed in the background while others are created, filled and queried; the thread sanitizer
+checks it (`make tsan`)."""
 
 import pytest
 

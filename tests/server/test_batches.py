@@ -118,7 +118,7 @@ def test_growth_at_the_end_of_a_window_equals_single_commands(call, server, layo
 @BOTH_LAYOUTS
 @pytest.mark.parametrize("count", [1, 31, 32, 255, 256, 257, 1000])
 def test_mexists_equals_single_commands(call, server, layout, count):
-    """On three layers, at a rate where many answers are wrong."""
+    """The filter has three layers and a rate with many false positives."""
     assert call("BF.RESERVE", "k", "0.3", "100", "LAYOUT", layout) == OK
     call("BF.MADD", "k", *range(500)).plain
     assert info(call, "k")["Number of filters"] >= 3
@@ -157,7 +157,7 @@ def test_random_batches_equal_single_commands(call, server, layout, seed):
         assert_alike(call, server, source.choice(BATCHES), ["%d" % source.randrange(universe) for _ in range(count)])
 
 
-# Full in the middle: the reply ends right behind the one error
+# Full in the middle: the reply ends right after the one error
 
 CAPACITIES = [1, 2, 254, 255, 256, 257, 258, 511, 512, 513, 598, 599]
 
@@ -165,14 +165,14 @@ CAPACITIES = [1, 2, 254, 255, 256, 257, 258, 511, 512, 513, 598, 599]
 @BOTH_LAYOUTS
 @pytest.mark.parametrize("command", BATCHES)
 @pytest.mark.parametrize("capacity", CAPACITIES)
-def test_reply_ends_behind_the_error_where_a_non_scaling_filter_is_full(call, server, layout, command, capacity):
+def test_reply_ends_after_the_error_where_a_non_scaling_filter_is_full(call, server, layout, command, capacity):
     pair(call, layout, "0.000001", capacity, "NONSCALING")
     answers = at_once(call, command, ["%d" % i for i in range(600)])
     assert answers == [integer(1)] * capacity + [error(FULL)]
     one_by_one(server, ["%d" % i for i in range(capacity)])
     assert_same_bits(call)
     assert call("BF.EXISTS", "batch", "599") == ZERO
-    assert call("PING").plain == "PONG"  # the reply was as long as it said
+    assert call("PING").plain == "PONG"  # the reply had as many elements as it announced
 
 
 @BOTH_LAYOUTS
@@ -187,7 +187,7 @@ def test_batch_that_just_fits_has_no_error(call, server, layout, capacity):
 
 @BOTH_LAYOUTS
 @pytest.mark.parametrize("at", [0, 1, 15, 254, 255, 256, 257, 511, 512, 599])
-def test_full_filter_passes_known_items_until_the_first_new_one(call, server, layout, at):
+def test_full_filter_passes_present_items_until_the_first_new_one(call, server, layout, at):
     pair(call, layout, "0.000001", 600, "NONSCALING")
     items = ["%d" % i for i in range(600)]
     at_once(call, "BF.MADD", items)
@@ -198,7 +198,7 @@ def test_full_filter_passes_known_items_until_the_first_new_one(call, server, la
 
 
 @BOTH_LAYOUTS
-def test_known_items_do_not_use_up_the_room_of_a_non_scaling_filter(call, server, layout):
+def test_present_items_do_not_use_up_the_room_of_a_non_scaling_filter(call, server, layout):
     """Every item three times: 300 of them fit into 300, and the reply has all 900."""
     pair(call, layout, "0.000001", 300, "NONSCALING")
     items = ["%d" % (i // 3) for i in range(900)]
@@ -245,7 +245,7 @@ def test_batch_goes_on_growing_when_the_limit_is_lifted(call, server, layout):
     assert not any(answer.is_error for answer in assert_alike(call, server, "BF.MADD", items))
 
 
-# Single commands guess from the filter before which memory they will need, and how to hash
+# Single commands take hints from the filter before: which memory to prefetch, and how to hash
 
 SHAPES = [
     ("0.01", "100"),  # packed
@@ -257,8 +257,8 @@ SHAPES = [
 
 
 def test_single_commands_on_filters_that_hash_differently_equal_batches(call, server):
-    """In random order, with a filter deleted and made anew in another shape now and then: its
-    memory comes back as that of another. Single commands on one set of keys, batches on another."""
+    """The order is random, and now and then a filter is deleted and made anew in another shape, so that
+    its memory is reused by another. Single commands use one set of keys, batches another."""
     source = random.Random(11)
     connection = server.connection()
     for number in range(300):

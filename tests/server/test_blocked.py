@@ -1,4 +1,4 @@
-"""LAYOUT BLOCKED through the server, against a model in plain Python written from FORMATS.md 8.
+"""LAYOUT BLOCKED through the server, against a model in plain Python written from the specification.
 
 The split-block filter of the Parquet specification: blocks of 8 words of 32 bits, little-endian; the
 high half of XXH64(item, seed 0) picks the block, the low half one bit in each of its words.
@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from bloom_model import xxh64
-from checks import add_all, ask_all, assert_refused, bits_of, card_and_layers, filter_state, info, layers_of
+from checks import add_all, look_up_all, assert_refused, bits_of, card_and_layers, filter_state, info, layers_of
 from filters import Stream, look, same_filter
 from resp import OK, ONE
 
@@ -129,12 +129,12 @@ def test_every_answer_to_2000_probes_is_predicted_false_positives_included(call,
     model = model_of(call, "k")
     items = [b"item:%d" % i for i in range(350)]
     probes = [b"probe:%d" % i for i in range(2000)]
-    assert ask_all(call, "k", items + probes) == [0] * 2350
+    assert look_up_all(call, "k", items + probes) == [0] * 2350
     answers = call("BF.MADD", "k", *items).value
     for item, answer in zip(items, answers):
         assert answer.value == model.add(item)
     predicted = [model.contains(item) for item in probes]
-    assert ask_all(call, "k", probes) == predicted
+    assert look_up_all(call, "k", probes) == predicted
     assert [call("BF.EXISTS", "k", item).plain for item in probes] == predicted
     if bits < 10:
         assert sum(predicted) > 50  # so the claim is about false positives too
@@ -155,7 +155,7 @@ def test_every_add_is_predicted_through_growth(call, sizing):
     assert card == sum(answers)
     assert bits_of(call, "k") == [layer.bits for layer in model.layers]
     probes = [b"absent:%d" % i for i in range(2000)]
-    assert ask_all(call, "k", probes) == [model.contains(item) for item in probes]
+    assert look_up_all(call, "k", probes) == [model.contains(item) for item in probes]
 
 
 # What it shows
@@ -196,7 +196,7 @@ def test_info_is_that_of_any_filter(call):
 
 
 def test_blocked_takes_no_more_than_the_specification_says_for_one_percent(call):
-    """FORMATS.md 8: about 10.5 bits an item for 1 %, 16.9 for 0.1 %."""
+    """A split-block filter needs about 10.5 bits an item for 1 %, 16.9 for 0.1 %."""
     for rate, bits in (("0.01", 10.5), ("0.001", 16.9)):
         reserve(call, rate, rate, 1_000_000, "NONSCALING")
         assert abs(layers_of(call, rate)[0].bits / 1_000_000 - bits) < 0.1
@@ -213,7 +213,7 @@ def test_measured_rate_of_a_full_blocked_filter_is_within_the_promise(call):
     """p = 0.01, 100,000 probes: sigma of 1.1 p is 0.033 %, so at most 1.1 % + 4 sigma = 1.24 %."""
     reserve(call, "k", "0.01", 20_000, "NONSCALING")
     add_all(call, "k", ["in%d" % i for i in range(19_900)])
-    hits = sum(ask_all(call, "k", ["out%d" % i for i in range(100_000)]))
+    hits = sum(look_up_all(call, "k", ["out%d" % i for i in range(100_000)]))
     assert hits <= 1240
 
 
@@ -310,7 +310,7 @@ def test_a_blocked_and_a_classic_filter_of_the_same_words_have_other_bits(call):
 
 
 def test_blocked_filter_that_the_rejected_golden_files_spoil_is_valid_itself(call):
-    """Else they would be refused for another reason than their own."""
+    """Otherwise the golden files would be refused for another reason than their own."""
     assert call("RESTORE", "k", 0, make_golden.payload(make_golden.blocked_strings())) == OK
     assert call("BF.CARD", "k").plain == make_golden.BLOCKED_LAYER.items
     assert bits_of(call, "k") == [make_golden.BLOCKED_BITS]

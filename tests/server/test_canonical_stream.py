@@ -211,7 +211,7 @@ SPELLINGS = [
     ["HASH", "XXH64", "ERROR", "1e-300", "EXPANSION", "0", "ITEMS"],
     ["EXPANSION", "32768", "LAYOUT", "CLASSIC", "HASH", "XXH64", "CAPACITY", "1", "ERROR", "0.5", "ITEMS"],
 ]
-# Of other dialects: RedisBloom's first letters and values it would refuse, valkey-bloom's words
+# Other dialects: RedisBloom's first letters and values it would refuse, valkey-bloom's words
 OTHERS_SPELLINGS = [
     ["c", "1", "er", "0.1", "e", "2", "n", "i"],
     ["CAPACITY", "ITEMS", "ITEMS"],

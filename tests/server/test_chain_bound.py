@@ -7,7 +7,7 @@ import math
 
 import pytest
 
-from checks import add_all, ask_all, card_and_layers, dump, info, layers_of
+from checks import add_all, look_up_all, card_and_layers, dump, info, layers_of
 from filters import Layer
 from resp import OK, ONE
 from test_always_loadable import native_payload
@@ -21,7 +21,7 @@ def names(count, prefix="item"):
 
 
 def capacities(first, expansion, count):
-    """The rule, in plain words."""
+    """The rule, in plain Python."""
     found = [first]
     while len(found) < count:
         following = expansion * found[-1]
@@ -42,7 +42,7 @@ def stats(call, key):
 
 
 # By bits per key a first layer of one item has 12 bits, and how many of them that item sets is chance: the rate of
-# one such filter says nothing. With 20 items the mean of the first layer is near enough to what it is.
+# one such filter shows nothing. With 20 items the rate of the first layer is near its mean.
 RATES = [("0.01", "1"), ("BITSPERKEY", "12", "20")]
 
 
@@ -54,11 +54,11 @@ def test_20000_items_one_by_one_make_at_most_64_layers_and_keep_the_rate(call, r
     add_bounded(call, "k", items)
     seen = info(call, "k")
     assert seen["Expansion rate"] == 1
-    assert ask_all(call, "k", items) == [1] * len(items)
+    assert look_up_all(call, "k", items) == [1] * len(items)
     promise = float(stats(call, "k")["promised error rate"])
     assert promise == 0.01 or rate[0] == "BITSPERKEY"
     sample = 50_000
-    wrong = sum(ask_all(call, "k", names(sample, "absent")))
+    wrong = sum(look_up_all(call, "k", names(sample, "absent")))
     bound = promise + 4 * math.sqrt(promise * (1 - promise) / sample)  # expected at most `promise`; 4 sigmas
     print("%d layers, %d of %d false positives, promised %g" % (seen["Number of filters"], wrong, sample, promise))
     assert wrong / sample <= bound
@@ -77,7 +77,7 @@ def test_capacities_are_those_of_the_rule(call, first, expansion, items):
     assert len(layers) > AS_EVER or expansion > 2 or first > 1
 
 
-# SHA-256 of all that BF.SCANDUMP gave of version 0.1.0: growth up to 16 layers is to the last bit as ever.
+# SHA-256 of all that BF.SCANDUMP gave in version 0.1.0: growth up to 16 layers is the same to the last bit.
 # {(rate, capacity, expansion, layout, items): (layers, hash)}
 GOLDEN = {
     ("0.01", "10", 1, "CLASSIC", 155): (16, "7d9b99ab2a65e30883552f7f6d0c983045daf34c9eefdd7dea94d116910e2201"),
@@ -116,11 +116,11 @@ def test_a_long_chain_loads_and_its_next_layer_holds_as_much_as_all_before(call,
     more = names(nlayers + 10)
     add_all(call, "k", more, batch=1000)
     assert [layer.capacity for layer in layers_of(call, "k")[nlayers:]] == [nlayers, 2 * nlayers]
-    assert ask_all(call, "k", more) == [1] * len(more)
+    assert look_up_all(call, "k", more) == [1] * len(more)
     assert info(call, "k")["Expansion rate"] == 1
 
 
-# ---- What BF.STATS says of it ----------------------------------------------------------------------
+# ---- What BF.STATS shows ---------------------------------------------------------------------------
 
 
 def test_stats_warns_of_more_than_16_layers(call):

@@ -1,5 +1,5 @@
 """A real cluster: three masters, three replicas, on loopback. Slots move and a master dies while a
-client adds; what WAIT said a replica has is there afterwards."""
+client adds; every item that WAIT confirmed on a replica is there afterwards."""
 
 import itertools
 import random
@@ -162,7 +162,7 @@ class Adder(threading.Thread):
                 if self.client.call(name, key, *items, wait=True):
                     self.acknowledged.append((name, key, *items))
                 self.answered += 1
-        except Exception as problem:  # told by finish()
+        except Exception as problem:  # finish() reports it
             self.problem = problem
         finally:
             self.client.close()

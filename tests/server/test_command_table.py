@@ -1,4 +1,4 @@
-"""What the server tells clients about the BF.* commands: INCUMBENTS.md 9."""
+"""What COMMAND INFO and COMMAND DOCS tell clients about the BF.* commands."""
 
 import pytest
 

@@ -1,7 +1,7 @@
-"""The server's rdbcompression: half-full filters are saved as they are, everything else as it says.
+"""The server's rdbcompression: half-full filters are saved uncompressed, everything else as it says.
 
-Bits set at random cannot be compressed, and trying costs more than saving. The server's setting has
-to come through unharmed, whatever way a filter is written.
+Bits set at random cannot be compressed, and trying costs more than saving. The server's setting must
+be unchanged afterwards, whatever way a filter is written.
 """
 
 import os
@@ -51,8 +51,8 @@ def compression(call):
 
 
 def saved(server, value):
-    """The bytes of dump.rdb, saved with rdbcompression as told; the setting is unharmed by it. By a child: only
-    there is compression switched off for bits that it would gain nothing on."""
+    """The bytes of dump.rdb, saved by a child with rdbcompression as given; the setting stays. Only a child
+    switches compression off for bits that cannot be compressed."""
     call = server.connection().call
     assert call("CONFIG", "SET", "rdbcompression", value) == OK
     assert not call("BGSAVE").is_error
@@ -80,8 +80,8 @@ def test_half_full_filters_are_saved_as_large_with_compression_as_without(server
 
 
 def test_half_full_filter_is_not_even_tried(server, call):
-    """Bits that could be compressed, one random kilobyte 200 times over: they are not, which shows
-    that nobody tried. (That is what it is for: trying takes six times as long as saving.)"""
+    """These bits could be compressed, as they are one random kilobyte 200 times. They are not, which shows
+    that compression was not tried: trying takes six times as long as saving."""
     bits = random.Random(12).randbytes(1000) * 200
     ones = count_ones(bits)
     assert abs(ones / len(bits) / 8 - 0.5) < 0.02
@@ -110,8 +110,8 @@ def test_small_filters_are_compressed_as_ever(server, call):
 
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_strings_saved_beside_half_full_filters_are_still_compressed(server, call, layout):
-    """The server saves in no order one can know, so there are several of each: some strings come
-    behind a filter, whatever the order."""
+    """The order in which the server saves keys is not defined, so there are several of each: some strings
+    are saved after a filter, whatever the order."""
     half_full(call, "k", layout)
     for i in range(5):
         assert call("COPY", "k", "filter%d" % i) == ONE
@@ -282,7 +282,7 @@ def test_dump_changes_no_data(filled):
 
 
 def test_dump_by_a_user_who_may_not_use_config_works(server, filled):
-    """What the module does for itself is not the user's doing, nor an entry in the ACL log."""
+    """The module's own calls do not count as the user's, and make no entry in the ACL log."""
     assert filled("ACL", "SETUSER", "dumper", "on", "nopass", "~*", "-@all", "+dump", "+auth") == OK
     other = server.connection().call
     assert other("AUTH", "dumper", "any") == OK
@@ -294,7 +294,7 @@ def test_dump_by_a_user_who_may_not_use_config_works(server, filled):
 
 
 def test_dump_under_maxmemory_works(filled):
-    """CONFIG SET is no write, but it goes through the same gate."""
+    """CONFIG SET is no write, but the server checks memory for it too."""
     assert filled("CONFIG", "SET", "maxmemory", "1mb") == OK
     try:
         assert filled("SET", "s", "x").is_error
@@ -317,7 +317,7 @@ def test_without_a_config_command_filters_are_saved_and_loaded(new_server):
     assert not call("BGSAVE").is_error
     until_saved(call)
     assert call("SAVE") == OK
-    # Compressed as ever: the 2.5 MB of `e` are nearly gone.
+    # Compressed as usual: the 2.5 MB of `e` shrink to little.
     assert os.path.getsize(os.path.join(server.directory, "dump.rdb")) < 1_000_000
     server.restart()
     call = server.connection().call

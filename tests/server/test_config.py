@@ -1,4 +1,4 @@
-"""CONFIG GET/SET/REWRITE of bf.*, and what each setting does: the contract's section 6."""
+"""CONFIG GET/SET/REWRITE of bf.*, and what each setting does (module/docs/OPERATIONS.md)."""
 
 import pytest
 
@@ -21,7 +21,7 @@ def defaults(call):
         assert call("CONFIG", "SET", name, value) == OK
 
 
-def test_defaults_are_those_of_the_contract(call):
+def test_defaults_are_those_that_are_documented(call):
     assert settings(call) == DEFAULTS
 
 

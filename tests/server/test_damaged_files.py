@@ -1,8 +1,8 @@
 """Damaged snapshots and AOFs at start, and a transfer to a replica that breaks off: the server
 refuses with a log line, as it does for its own types, or goes on; it never dies by a signal.
 
-Offsets are a sample, the same at every run; BLOOMPORT_OFFSETS=all takes every one (minutes). Only
-bytes of the filters are flipped: in the rest of the file the server alone is concerned.
+Offsets are a sample, the same in every run; BLOOMPORT_OFFSETS=all takes every one (minutes). Only
+bytes of the filters are flipped, as the rest of the file is the server's own.
 """
 
 import glob
@@ -73,7 +73,7 @@ def ends(server):
 
 
 def starts(server):
-    """True: it started, and every filter it has can be read, added to and saved. False: refused."""
+    """True if the server started and every filter can be read, added to and saved; False if it refused."""
     for name in ("server.log", "stderr.log"):
         path = os.path.join(server.directory, name)
         if os.path.exists(path):

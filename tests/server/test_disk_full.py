@@ -1,8 +1,8 @@
-"""A full disk while the server saves or appends: the last good file stays, nothing acknowledged is
-lost, no memory is, and when there is room again all goes on.
+"""A full disk while the server saves or appends: the last good file stays, no acknowledged item is lost,
+no memory leaks, and when there is room again saving works.
 
-The disk is full by RLIMIT_FSIZE, set on the running server: the first byte beyond it is a failed
-write, as ENOSPC is, to the process and to the children it forks. It needs no mount.
+RLIMIT_FSIZE on the running server stands for the full disk: the first byte beyond it is a failed
+write, like ENOSPC, for the process and the children it forks. It needs no mount.
 """
 
 import glob

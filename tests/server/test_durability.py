@@ -1,4 +1,4 @@
-"""With appendfsync always, what was acknowledged is there after any kill -9."""
+"""With appendfsync always, every acknowledged item is there after any kill -9."""
 
 import random
 import time
@@ -10,7 +10,7 @@ KILLS = 20
 SEED = 20240603
 CONFIG = {"appendonly": "yes", "appendfsync": "always", "auto-aof-rewrite-percentage": "0"}
 
-# Two that create themselves by their first item, three that grow: often, by doubling, by a leap.
+# Two are created by their first item; three grow: often, by doubling, by a large factor.
 RESERVED = {
     "by-300": ("0.01", "300", "EXPANSION", "1"),
     "by-doubling": ("0.001", "10", "EXPANSION", "2"),
@@ -20,7 +20,7 @@ KEYS = ["created-1", "created-2", *RESERVED]
 
 
 def batches_of_round(kill, thread):
-    """Endless adds whose items no other round or thread has."""
+    """Endless adds of items that no other round or thread uses."""
     for name, key, *items in batches(KEYS, seed=SEED + 2 * kill + thread):
         yield (name, key, *("%d-%d-%s" % (kill, thread, item) for item in items))
 

@@ -1,4 +1,4 @@
-"""Rules that hold for every BF.* command: arity, types, case, binary keys (INCUMBENTS.md 1)."""
+"""Rules that hold for every BF.* command: arity, types, case, binary keys."""
 
 import pytest
 

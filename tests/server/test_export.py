@@ -1,4 +1,4 @@
-"""BF.EXPORT: bytes equal to other implementations' (contract, section 4; FORMATS.md 1, 2, 3, 5, 8).
+"""BF.EXPORT: the bytes are equal to those of other implementations.
 
 The oracles are formats_model.py, Debian's libleveldb, and two Parquet libraries from PyPI.
 """
@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from checks import LOADING, WRONGTYPE, add_all, arity_error, ask_all, assert_refused, dump, info, layers_of, load
+from checks import LOADING, WRONGTYPE, add_all, arity_error, look_up_all, assert_refused, dump, info, layers_of, load
 from formats_model import LevelDb, Parquet, Plain, RedisBloom, parquet_header
 from resp import OK, bulk
 
@@ -43,7 +43,7 @@ def test_portable_and_sstable_are_the_models_bytes(call, scheme, words):
     assert call("BF.EXPORT", "k", "FORMAT", "PORTABLE") == bulk(model.portable)
     rounded = max(1, int(layer.bits / layer.capacity + 0.5))
     assert call("BF.EXPORT", "k", "format", "sstable") == bulk(model.sstable(rounded))
-    assert ask_all(call, "k", PROBES) == [model.contains(item) for item in PROBES]
+    assert look_up_all(call, "k", PROBES) == [model.contains(item) for item in PROBES]
 
 
 @pytest.mark.parametrize("words", [("0.01", "500"), ("BITSPERKEY", "10", "500"), ("0.5", "1")])
@@ -55,7 +55,7 @@ def test_parquet_is_the_models_bytes(call, words):
         if call("BF.ADD", "k", item).plain:
             model.add(item)
     assert call("BF.EXPORT", "k", "FORMAT", "parquet") == bulk(model.data)
-    assert ask_all(call, "k", PROBES) == [model.contains(item) for item in PROBES]
+    assert look_up_all(call, "k", PROBES) == [model.contains(item) for item in PROBES]
 
 
 def test_sstable_has_at_least_one_bit_per_key(call):
@@ -71,7 +71,7 @@ def test_exporting_changes_nothing_and_an_import_of_it_answers_alike(call):
     data = call("BF.EXPORT", "k").plain
     assert call("DEBUG", "DIGEST") == before
     assert call("BF.IMPORT", "k2", "FORMAT", "portable", "DATA", data) == OK
-    assert ask_all(call, "k2", PROBES) == ask_all(call, "k", PROBES)
+    assert look_up_all(call, "k2", PROBES) == look_up_all(call, "k", PROBES)
 
 
 # ---- Debian's libleveldb -----------------------------------------------------------------------
@@ -145,7 +145,7 @@ def test_leveldb_is_what_libleveldb_writes_and_answers(call, libleveldb, bits_pe
     theirs, answers = libleveldb(keys, probes, bits_per_key)
     assert theirs == LevelDb.built(keys, bits_per_key).data  # the model itself
     assert call("BF.IMPORT", "k", "FORMAT", "leveldb", "DATA", theirs) == OK
-    assert ask_all(call, "k", keys + probes) == answers
+    assert look_up_all(call, "k", keys + probes) == answers
     assert call("BF.EXPORT", "k", "FORMAT", "leveldb") == bulk(theirs)
     empty = bytes(len(theirs) - 1) + theirs[-1:]
     assert call("BF.IMPORT", "k2", "FORMAT", "leveldb", "CAPACITY", "5000", "DATA", empty) == OK
@@ -183,7 +183,7 @@ def test_parquet_is_what_pyarrow_writes(call, parquet_libraries, tmp_path, ndv, 
     whole, where = parquet_file(parquet_libraries, tmp_path / "f.parquet", ndv, fpp)
     theirs = whole[where]
     assert call("BF.IMPORT", "k", "FORMAT", "parquet", "DATA", theirs) == OK
-    assert ask_all(call, "k", ITEMS) == [1] * len(ITEMS)
+    assert look_up_all(call, "k", ITEMS) == [1] * len(ITEMS)
     assert call("BF.EXPORT", "k", "FORMAT", "parquet") == bulk(theirs)
     nbytes = next(n for n in (32 << i for i in range(20)) if len(parquet_header(n)) + n == len(theirs))
     empty = parquet_header(nbytes) + bytes(nbytes)
@@ -192,7 +192,7 @@ def test_parquet_is_what_pyarrow_writes(call, parquet_libraries, tmp_path, ndv, 
     assert call("BF.EXPORT", "k2", "FORMAT", "parquet") == bulk(theirs)
 
 
-def test_duckdb_reads_pyarrows_filter_and_ours_and_answers_as_we_do(call, parquet_libraries, tmp_path):
+def test_duckdb_reads_pyarrows_filter_and_bloomports_and_answers_alike(call, parquet_libraries, tmp_path):
     path = tmp_path / "f.parquet"
     whole, where = parquet_file(parquet_libraries, path, 200, 0.1)
     probes = PROBES[300:1300]
@@ -203,7 +203,7 @@ def test_duckdb_reads_pyarrows_filter_and_ours_and_answers_as_we_do(call, parque
     assert call("BF.IMPORT", "k", "FORMAT", "parquet", "DATA", whole[where]) == OK
     theirs = answers()
     assert sum(theirs[200:]) > 10, "no false positives to compare"
-    assert ask_all(call, "k", probes) == theirs
+    assert look_up_all(call, "k", probes) == theirs
 
     # The same file with a filter of ours in place of pyarrow's, of other items.
     bits = 8 * (where.stop - where.start - len(parquet_header(256)))
@@ -214,7 +214,7 @@ def test_duckdb_reads_pyarrows_filter_and_ours_and_answers_as_we_do(call, parque
     path.write_bytes(whole[: where.start] + ours + whole[where.stop :])
     seen = answers()
     assert seen[700:764] == [1] * 64 and seen != theirs
-    assert ask_all(call, "ours", probes) == seen
+    assert look_up_all(call, "ours", probes) == seen
 
 
 # ---- What a format cannot carry ----------------------------------------------------------------
@@ -262,7 +262,7 @@ def test_several_layers_are_refused_and_scandump_is_named(call, kind, name):
     assert "BF.SCANDUMP" in reply.value
 
 
-# Every kind of filter there is: what makes it, and whether it can grow.
+# Every kind of filter: the command that makes it, and whether it can grow.
 KINDS = {
     **{layout_hash: ("BF.RESERVE", "k", "0.01", "10", *words) for layout_hash, words in {
         "CLASSIC XXH64": (), "CLASSIC FNV1A": ("HASH", "FNV1A"), "BLOCKED": ("LAYOUT", "BLOCKED")}.items()},
@@ -272,7 +272,7 @@ KINDS = {
         "portable": Plain(64, 6).portable, "sstable": Plain(64, 6).sstable(10), "leveldb": LevelDb(8, 6).data,
         "parquet": Parquet(32).data}.items()},
     "imported redisbloom": ("BF.IMPORT", "k", "FORMAT", "redisbloom", "DATA", RedisBloom(0.01, 10).data),
-    "adopted": ("BF.LOADCHUNK", "k", "1", RedisBloom(0.01, 10).header),
+    "foreign": ("BF.LOADCHUNK", "k", "1", RedisBloom(0.01, 10).header),
 }
 
 
@@ -296,7 +296,7 @@ def test_what_a_refused_export_advises_works(call, kind, grown):
         else:
             assert "BF.SCANDUMP" in reply.value
     load(call, "carried", dump(call, "k"))  # that carries every filter
-    assert ask_all(call, "carried", PROBES) == ask_all(call, "k", PROBES)
+    assert look_up_all(call, "carried", PROBES) == look_up_all(call, "k", PROBES)
 
 
 @pytest.mark.parametrize("name", FORMATS)

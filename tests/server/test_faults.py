@@ -1,7 +1,7 @@
-"""The n-th allocation fails, for every n, in every command and loader: one clear error or none, the
-filter as it was before, and the same command works when there is memory again.
+"""The n-th allocation fails, for every n, in every command and loader: there is one clear error or none,
+the filter is unchanged, and the same command works when there is memory again.
 
-The server runs a copy of the module with tests/server/faults.c in front of its allocator.
+The server runs a copy of the module whose allocator is wrapped by tests/server/faults.c.
 """
 
 import os
@@ -53,7 +53,7 @@ GROWN = (*FULL, ("BF.MADD", "k", *ITEMS[5:15]))
 OTHER = tuple((name, "other", *words) for name, _, *words in (*FULL[:1], ("BF.MADD", "k", *ITEMS[9:14]), ("BF.MADD", "k", *ITEMS[20:])))
 IMPORT = ("BF.IMPORT", "k", "FORMAT")
 
-# What stands before, and the command whose allocations fail.
+# The commands before, and the command whose allocations fail.
 CASES = {
     "reserve-small": ((), SMALL),
     "reserve-large": ((), LARGE),
@@ -102,8 +102,8 @@ def look(call):
 
 
 def failing(call, before, words):
-    """[(n, reply, what was there before)] for n = 1, 2, ... until nothing fails any more; each time
-    from the beginning."""
+    """[(n, reply, the keys before)] for n = 1, 2, ... until nothing fails any more; each time starts with
+    an empty server."""
     for n in range(1, MOST):
         call("FLUSHALL")
         for command in before:
@@ -143,7 +143,7 @@ def test_a_command_without_memory_gives_one_error_and_changes_nothing(call, name
 
 
 def assert_batch_failed_in_part(call, words, reply):
-    """Some items failed: the others are in, and the AOF says the same; with memory all are."""
+    """Some items failed: the others are added, and the AOF has the same; with memory all are added."""
     items = words[words.index("ITEMS") + 1 :] if "ITEMS" in words else words[2:]
     assert len(reply.value) == len(items)
     answers = call("BF.MEXISTS", "k", *items).plain
@@ -195,8 +195,8 @@ def test_chunks_without_memory_are_refused_and_can_come_again(call):
 
 
 def test_a_file_that_does_not_fit_into_memory_is_refused_and_stays(monkeypatch):
-    """At each allocation: the server says why and ends, as it does for any file it cannot load; with
-    memory it has everything."""
+    """At each allocation the server logs the reason and ends, as it does for any file it cannot load;
+    with memory it loads everything."""
     server = Server(module=FAULTS)
     try:
         call = server.start().call

@@ -1,7 +1,6 @@
-"""RedisBloom's filters open as they are (CONTRACT.md 5, FORMATS.md 5): a restart on its dump.rdb,
-RESTORE of its DUMP payloads, BF.LOADCHUNK of its chunks. What RedisBloom recorded of five filters is
-in golden/redisbloom; where filters go on from there, the model of formats_model.py stands for it,
-which is first shown right on the recorded ones.
+"""RedisBloom's filters open as they are: a restart on its dump.rdb, RESTORE of its DUMP payloads,
+BF.LOADCHUNK of its chunks. golden/redisbloom has five filters that RedisBloom recorded. For what is added
+later, the model of formats_model.py is the oracle, which is first checked against the recorded ones.
 
 The server compresses as RedisBloom's did, so that payloads can be compared byte by byte.
 """
@@ -15,8 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from checks import BAD_DATA, CHUNK_LIMIT, FULL, WRONGTYPE, add_all, ask_all, assert_refused, changes, dump, info, load
-from checks import GROWTH_FAILED, NO_MEMORY, layers_of
+from checks import BAD_DATA, CHUNK_LIMIT, FULL, GROWTH_FAILED, NO_MEMORY, WRONGTYPE, add_all, assert_refused, changes
+from checks import dump, info, layers_of, load, look_up_all
 from formats_model import REDISBLOOM_FIXED, REDISBLOOM_LAYER, RedisBloom, RedisBloomLayer
 from redis_server import ServerDied
 from redisbloom import DUMP_FILE, FIXTURES, PROBES, Spoiler, chunks, payload, rdb_value
@@ -31,19 +30,19 @@ NAN, INF = math.nan, math.inf
 
 
 def same_bytes(seen, expected, what):
-    """Apart, for pytest would print kilobytes."""
+    """A function of its own, as pytest would print kilobytes."""
     assert len(seen) == len(expected), "%s: length" % what
     same = seen == expected
     assert same, "%s: other bytes" % what
 
 
 def assert_foreign(call, key, fixture):
-    """The key is what RedisBloom recorded: all that it shows, and the bytes it is written back as."""
+    """The key is what RedisBloom recorded: all that it shows, and the bytes it is saved as."""
     assert call("TYPE", key) == simple("MBbloom--")
     assert call("BF.CARD", key) == integer(fixture.card)
     assert info(call, key) == fixture.info
-    assert "".join(map(str, ask_all(call, key, PROBES))) == fixture.answers
-    assert ask_all(call, key, fixture.items) == [1] * len(fixture.items)
+    assert "".join(map(str, look_up_all(call, key, PROBES))) == fixture.answers
+    assert look_up_all(call, key, fixture.items) == [1] * len(fixture.items)
     assert dump(call, key) == fixture.chunks
     same_bytes(call("DUMP", key).plain[:-FOOTER], fixture.payload[:-FOOTER], "DUMP")
     same_bytes(call("BF.EXPORT", key, "FORMAT", "redisbloom").plain, fixture.data, "BF.EXPORT")
@@ -79,7 +78,7 @@ def test_the_model_gives_what_redisbloom_recorded(key):
     assert "".join(str(model.contains(probe)) for probe in PROBES[:500]) == fixture.answers[:500]
 
 
-# ---- Three ways in -----------------------------------------------------------------------------
+# ---- Three ways to load ------------------------------------------------------------------------
 
 
 def start_on(new_server, rdb, **config):
@@ -201,13 +200,13 @@ def test_commands_know_both_types_and_no_third(fixtures):
 
 
 def test_exported_and_imported_with_replace_it_is_a_native_filter(fixtures):
-    """README: how to turn an adopted key into one of bloomport's own."""
+    """The documented way to turn a foreign key into one of bloomport's own."""
     call = fixtures
     for key, fixture in FIXTURES.items():
         data = call("BF.EXPORT", key, "FORMAT", "redisbloom").plain
         assert call("BF.IMPORT", key, "FORMAT", "redisbloom", "REPLACE", "DATA", data) == OK
         assert call("TYPE", key) == simple("bloomport")
-        assert "".join(map(str, ask_all(call, key, PROBES))) == fixture.answers
+        assert "".join(map(str, look_up_all(call, key, PROBES))) == fixture.answers
         assert call("BF.CARD", key) == integer(fixture.card)
         assert dump(call, key)[0][1].startswith(b"BLOOMPRT")
         assert call("BF.EXPORT", key, "FORMAT", "redisbloom") == bulk(fixture.data)
@@ -276,7 +275,7 @@ def test_filters_of_other_shapes_grow_as_the_model_does(call, rate, capacity, ex
 
 
 def test_a_rate_so_small_that_it_takes_hundreds_of_hashes_is_taken(call):
-    """With EXPANSION 1 the rate halves from layer to layer, as long as it is not 0."""
+    """With EXPANSION 1 the rate halves from layer to layer, as long as it is over 0."""
     model = RedisBloom(0.01, 2, 1)
     model.layers = [RedisBloomLayer(2, 0.5**300)]
     load(call, "k", chunks(model.data))
@@ -333,7 +332,7 @@ def with_fields(data, layer=0, **fields):
     ids=str,
 )
 def test_what_redisbloom_stores_is_written_back_as_it_was(call, fields):
-    """Of a non-scaling one the growth too, and bits per item to the last bit."""
+    """A non-scaling filter keeps its growth too, and bits per item to the last bit."""
     data = with_fields(FIXTURES["fixed"].data, **fields)
     load(call, "k", chunks(data))
     same_bytes(call("BF.EXPORT", "k", "FORMAT", "redisbloom").plain, data, "BF.EXPORT")
@@ -354,12 +353,12 @@ def test_chunks_come_in_any_order_and_any_number_of_times(call):
 
 
 def test_a_key_is_usable_from_its_header_on(call):
-    """Counts are there, bits are not: as in RedisBloom."""
+    """Counts are there, bits are not, as in RedisBloom."""
     fixture = FIXTURES["grown"]
     load(call, "k", fixture.chunks[:1])
     assert call("BF.CARD", "k") == integer(fixture.card)
     assert info(call, "k") == fixture.info
-    assert ask_all(call, "k", fixture.items[:100]) == [0] * 100
+    assert look_up_all(call, "k", fixture.items[:100]) == [0] * 100
     load(call, "k", fixture.chunks[1:])
     assert_foreign(call, "k", fixture)
 
@@ -398,10 +397,10 @@ def test_a_piece_overwrites_and_the_fill_is_counted_anew(call):
     fixture = FIXTURES["auto"]
     load(call, "k", fixture.chunks)
     assert call("BF.LOADCHUNK", "k", 145, bytes(144)) == OK
-    assert ask_all(call, "k", fixture.items) == [0] * 50
+    assert look_up_all(call, "k", fixture.items) == [0] * 50
     assert call("BF.ADD", "k", "fixture:0") == ONE
     assert call("BF.LOADCHUNK", "k", 145, fixture.chunks[1][1]) == OK
-    assert ask_all(call, "k", fixture.items) == [1] * 50
+    assert look_up_all(call, "k", fixture.items) == [1] * 50
 
 
 @pytest.mark.parametrize(
@@ -492,7 +491,7 @@ def test_a_wrong_field_is_refused_in_chunks_and_payloads(server, call, fields):
 
 @pytest.mark.parametrize("nlayers", [0, 2, 65537, 2**32, 2**62, 2**64 - 1])
 def test_a_wrong_number_of_layers_in_a_payload_is_refused(call, nlayers):
-    """Before anything of that size is asked for."""
+    """It is refused before anything of that size is allocated."""
     fixture = FIXTURES["auto"]
     value = rdb_value(fixture.data)
     at = value.index(b"\x02\x01\x02\x05") + 1  # layers, options
@@ -504,7 +503,7 @@ def test_a_wrong_number_of_layers_in_a_payload_is_refused(call, nlayers):
 
 @pytest.mark.parametrize("encoding", [0, 1, 2, 3, 5, 1023])
 def test_another_encoding_version_is_refused_with_one_line(server, call, encoding):
-    """2, of RedisBloom 1.x, is not described anywhere we may look."""
+    """Version 2, of RedisBloom 1.x, has no public description."""
     start = len(server.log)
     assert call("RESTORE", "k", 0, payload(FIXTURES["auto"].data, encoding)) == error(BAD_FORMAT)
     (line,) = [line for line in server.log[start:].splitlines() if LOG_LINE in line]
@@ -542,7 +541,7 @@ def test_max_bytes_holds_for_redisblooms_chunks_too(call):
 
 
 def use(connection, key):
-    """Whatever the filter is, every command on it answers. Returns nothing: there is no wrong answer."""
+    """Every command on the filter answers, whatever its bits are; any answer is accepted."""
     commands = [
         ("BF.MEXISTS", key, "a", "b", "fixture:0"),
         ("BF.MADD", key, *("new%d" % i for i in range(5))),

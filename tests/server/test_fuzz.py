@@ -1,9 +1,9 @@
-"""The server stands whatever bytes and words it is given: mutated RESTORE payloads with their
-checksums right, chunks, imports, and arguments of every command.
+"""The server survives any bytes and words: mutated RESTORE payloads with repaired checksums, chunks,
+imports, and arguments of every command.
 
 `make test` runs a few thousand; `make fuzz-server RUNS=500000` (SEED= for others) any number, and
-prints what it did. After each: the server lives, every reply is OK or one error, and what it took can
-be asked, shown, dumped, restored, saved and loaded.
+prints what it did. After each the server lives, every reply is OK or one error, and a filter that was
+accepted can be queried, shown, dumped, restored, saved and loaded.
 """
 
 import json
@@ -30,7 +30,7 @@ FORMATS = ("portable", "sstable", "leveldb", "parquet", "redisbloom")
 
 
 def make_filters(connection):
-    """Small filters of every shape there is; their keys."""
+    """Makes small filters of every shape; returns their keys."""
     connection.call("FLUSHALL")
     keys = []
     for layout in ("CLASSIC", "BLOCKED"):
@@ -47,7 +47,7 @@ def make_filters(connection):
 
 
 def seeds_of(connection):
-    """DUMP payloads: of those, of the golden files, taken and refused ones."""
+    """DUMP payloads of those filters and of the golden files, accepted and rejected ones."""
     seeds = [connection.call("DUMP", key).plain for key in make_filters(connection)]
     seeds += [file.read_bytes() for file in sorted(GOLDEN.glob("*ed/*.dump"))]
     for row in json.loads(FIXTURES.read_text(encoding="utf-8"))["filters"]:
@@ -56,13 +56,13 @@ def seeds_of(connection):
 
 
 def assert_plain(reply, words):
-    """OK or an error with a code, nothing in between."""
+    """The reply is OK or an error with a code."""
     assert reply == OK or (reply.is_error and reply.value.split()[0].isupper()), (words, reply)
 
 
 def exercise(connection, keys):
-    """What a server and its clients do with a filter. All must be answered; a filter that is still
-    being loaded may answer with that error."""
+    """Does what a server and its clients do with a filter. Every command must be answered; a filter that
+    is still being loaded may answer with that error."""
     asked = [
         command
         for key in keys
@@ -150,7 +150,7 @@ def test_mutated_restores_are_refused_or_stand_everything(connection):
 
 
 def chunk_commands(source, chunks, key):
-    """BF.LOADCHUNK of a dump: some chunk damaged, lost, come twice or under another iterator."""
+    """BF.LOADCHUNK of a dump with a chunk damaged, dropped, repeated or under another iterator."""
     chunks = list(chunks)
     for _ in range(source.choice((0, 1, 1, 2))):
         at = source.randrange(len(chunks))
@@ -190,7 +190,7 @@ def all_chunks(connection):
 
 
 def redisbloom_dumps():
-    """What RedisBloom's BF.SCANDUMP gave, the small ones."""
+    """The small ones of RedisBloom's recorded BF.SCANDUMP dumps."""
     dumps = []
     for row in json.loads(FIXTURES.read_text(encoding="utf-8"))["filters"]:
         chunks = [(number, b64decode(data)) for number, data in row["scandump_base64"]]

@@ -1,4 +1,5 @@
-"""Files of format version 1 load for ever, and each defect of a file is refused for what it is.
+"""Files of format version 1 keep loading in every later version, and each defect of a file is refused
+with its own reason.
 
 tests/golden/README.md says who made them; manifest.json in each directory what they must give.
 """
@@ -65,13 +66,13 @@ def test_every_golden_file_is_in_the_manifest(which):
 
 
 @pytest.mark.parametrize("name", DUMPS)
-def test_dump_payload_of_version_1_is_restored_for_ever(call, name):
+def test_dump_payload_of_version_1_is_still_restored(call, name):
     assert call("RESTORE", "k", 0, (GOLDEN / "accepted" / name).read_bytes()) == OK
     assert_expected(call, "k", ACCEPTED[name])
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_rdb_file_of_version_1_is_loaded_for_ever(new_server, name):
+def test_rdb_file_of_version_1_is_still_loaded(new_server, name):
     server = new_server()
     server.kill9()
     shutil.copy(GOLDEN / "accepted" / name, Path(server.directory, "dump.rdb"))
@@ -84,7 +85,7 @@ def test_rdb_file_of_version_1_is_loaded_for_ever(new_server, name):
 
 
 def test_filter_that_the_rejected_files_spoil_is_valid_itself(call):
-    """Else they would be refused for another reason than their own."""
+    """Otherwise the files would be refused for another reason than their own."""
     assert call("RESTORE", "k", 0, make_golden.payload(make_golden.strings())) == OK
     assert call("BF.CARD", "k").plain == sum(layer.items for layer in make_golden.LAYERS)
     fnv1a = make_golden.payload(make_golden.strings(scheme=1))
@@ -123,8 +124,8 @@ def test_refused_payload_leaves_the_old_value_in_place(call):
 
 
 def test_rejected_payloads_take_no_memory(server, call):
-    """Everything that was allocated for them is given back. One small filter, about 300 bytes, left
-    behind in each of 600 rounds would be 180 kB; the server's own buffers come and go by some 40."""
+    """Everything that was allocated for them is freed. One small filter, about 300 bytes, leaked in
+    each of 600 rounds would be 180 kB; the server's own buffers vary by some 40."""
     payloads = [(GOLDEN / "rejected" / name).read_bytes() for name in sorted(REJECTED)]
     connection = server.connection()
 
@@ -157,7 +158,7 @@ def test_every_truncation_of_a_payload_is_refused(call):
 
 @pytest.mark.parametrize("mask", [0x01, 0x02, 0x04, 0x08, 0x10, 0x20, 0x40, 0x80])
 def test_every_bit_flip_of_a_payload_is_refused(call, mask):
-    """Behind the module's id: a flip in the bits changes their number, which the header has."""
+    """Every bit after the module's id is flipped; one in the bits changes their number, which the header has."""
     body = body_of(make_golden.payload(make_golden.strings()))
     for at in range(ID_BYTES, len(body)):
         payload = make_golden.with_footer(make_golden.flipped(body, at, mask))
@@ -165,7 +166,7 @@ def test_every_bit_flip_of_a_payload_is_refused(call, mask):
     assert call("EXISTS", "k") == ZERO
 
 
-def test_random_bytes_behind_the_module_id_are_refused(call):
+def test_random_bytes_after_the_module_id_are_refused(call):
     source = random.Random(11)
     head = body_of(make_golden.payload([]))[:ID_BYTES]
     for _ in range(500):
@@ -175,7 +176,7 @@ def test_random_bytes_behind_the_module_id_are_refused(call):
 
 
 def test_damaged_rdb_file_stops_the_start_with_a_log_line(new_server):
-    """The server's own rule: it does not start on half of its data. The line says why."""
+    """By its own rule the server does not start on a part of its data. The line gives the reason."""
     server = new_server()
     call = server.connection().call
     assert call("RESTORE", "k", 0, make_golden.payload(make_golden.strings())) == OK

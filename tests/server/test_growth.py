@@ -1,10 +1,10 @@
-"""Scaling filters: when a layer comes, how large it is, and that nothing is lost on the way."""
+"""Scaling filters: when a layer is added, how large it is, and that no item is lost."""
 
 import math
 
 import pytest
 
-from checks import add_all, ask_all, card_and_layers, info, layers_of
+from checks import add_all, look_up_all, card_and_layers, info, layers_of
 from resp import OK
 
 
@@ -59,11 +59,11 @@ def test_every_added_item_is_found_through_all_layers(call, sizing, expansion):
     items = names(1000)
     for batch in range(0, 1000, 100):
         add_all(call, "k", items[: batch + 100], batch=33)
-        assert ask_all(call, "k", items[: batch + 100]) == [1] * (batch + 100)
+        assert look_up_all(call, "k", items[: batch + 100]) == [1] * (batch + 100)
     assert info(call, "k")["Number of filters"] > 3
 
 
-def test_an_item_of_an_old_layer_is_known_and_not_added_to_the_new_one(call):
+def test_an_item_of_an_old_layer_is_present_and_not_added_to_the_new_one(call):
     fill_first_layer(call, 50)
     call("BF.MADD", "k", *names(30, "new"))
     assert info(call, "k")["Number of filters"] == 2
@@ -85,7 +85,7 @@ def test_error_rates_of_all_layers_together_stay_within_the_promise(call, rate, 
 
 
 def test_a_small_filter_with_expansion_1_has_16_equal_layers_and_then_doubles(call):
-    """However small a filter began: the chain stays short, and BF.INFO still says what was asked for."""
+    """However small a filter began, the chain stays short, and BF.INFO still shows the given expansion."""
     call("BF.RESERVE", "k", "0.01", "2", "EXPANSION", "1")
     items = names(20_000)
     answers = add_all(call, "k", items)
@@ -93,7 +93,7 @@ def test_a_small_filter_with_expansion_1_has_16_equal_layers_and_then_doubles(ca
     assert card == sum(answers) and info(call, "k")["Expansion rate"] == 1
     assert [layer.capacity for layer in layers] == [2] * 16 + [32 * 2**i for i in range(len(layers) - 16)]
     assert len(layers) == 26
-    assert ask_all(call, "k", items) == [1] * 20_000
+    assert look_up_all(call, "k", items) == [1] * 20_000
 
 
 @pytest.mark.parametrize("capacity, expansion", [(2, 1), (10, 1), (1, 2), (5, 2), (1, 4)])
@@ -105,4 +105,4 @@ def test_promise_holds_for_filters_that_grew_from_very_small_layers(call, capaci
     """
     call("BF.RESERVE", "k", "0.01", capacity, "EXPANSION", expansion)
     add_all(call, "k", names(1000))
-    assert sum(ask_all(call, "k", names(20_000, "absent"))) <= 279
+    assert sum(look_up_all(call, "k", names(20_000, "absent"))) <= 279

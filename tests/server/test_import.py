@@ -1,8 +1,8 @@
-"""BF.IMPORT: the contract's section 4. What the bytes mean comes from formats_model.py.
+"""BF.IMPORT: the imported filter and its counts, then the rules of the command's words. The oracle is
+formats_model.py.
 
-What arrives and how it counts, then the rules of the words. What is wrong with payloads is in
-test_import_refused.py, RedisBloom's own dumps are in test_import_redisbloom.py, and that an imported
-filter is a filter like any other is in test_imported.py.
+Wrong payloads are in test_import_refused.py, RedisBloom's own dumps in test_import_redisbloom.py.
+test_imported.py shows that an imported filter is a filter like any other.
 """
 
 import math
@@ -16,7 +16,7 @@ from checks import (
     WRONGTYPE,
     add_all,
     arity_error,
-    ask_all,
+    look_up_all,
     assert_refused,
     bits_of,
     changes,
@@ -44,7 +44,7 @@ BAD_HASH = "ERR bad hash"
 REPEATED = "ERR repeated option"
 UNKNOWN = "ERR Unknown argument received"
 
-# ---- What arrives ------------------------------------------------------------------------------
+# ---- The imported filter -----------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", FORMATS)
@@ -53,7 +53,7 @@ def test_every_answer_is_the_models_false_positives_included(call, name):
     assert import_(call, "k", name, data) == OK
     expected = [model.contains(item) for item in PROBES]
     assert sum(expected[60:]) > 0, "no false positive to compare"
-    assert ask_all(call, "k", PROBES) == expected
+    assert look_up_all(call, "k", PROBES) == expected
 
 
 @pytest.mark.parametrize("name", FORMATS)
@@ -64,7 +64,7 @@ def test_adding_sets_the_models_bits_and_exports_them(call, name):
     for item in ITEMS:
         assert call("BF.ADD", "k", item) == integer(1 - model.contains(item))
         model.add(item)
-    assert ask_all(call, "k", PROBES) == [model.contains(item) for item in PROBES]
+    assert look_up_all(call, "k", PROBES) == [model.contains(item) for item in PROBES]
     if name == "redisbloom":
         assert call("BF.EXPORT", "k", "FORMAT", name) == bulk(model.data)
     else:
@@ -84,7 +84,7 @@ def test_the_fnv1a_vector_of_the_teaching_lab(call):
     assert import_(call, "k", "portable", data, "HASH", "FNV1A") == OK
     assert call("BF.MEXISTS", "k", "key0", "key1", "key2", "key3").plain == [1] * 4
     model = Plain(25, 4, "FNV1A", [b"key%d" % i for i in range(4)])
-    assert ask_all(call, "k", PROBES) == [model.contains(item) for item in PROBES]
+    assert look_up_all(call, "k", PROBES) == [model.contains(item) for item in PROBES]
     assert call("BF.EXPORT", "k") == bulk(data)
 
 
@@ -111,7 +111,7 @@ def test_hash_names_the_scheme_and_xxh64_is_the_default(call, name, scheme):
     model = Plain(601, 6, scheme, ITEMS)
     data = model.portable if name == "portable" else model.sstable(10)
     assert import_(call, "k", name, data, "HASH", scheme.lower()) == OK
-    assert ask_all(call, "k", PROBES) == [model.contains(item) for item in PROBES]
+    assert look_up_all(call, "k", PROBES) == [model.contains(item) for item in PROBES]
     assert import_(call, "k2", name, data) == OK
     same = [call("BF.EXISTS", "k2", item).plain for item in ITEMS] == [1] * 60
     assert same == (scheme == "XXH64")
@@ -125,7 +125,7 @@ def test_any_m_and_k_from_1_to_255(call, name, m, k):
     assert import_(call, "k", name, data) == OK
     (layer,) = layers_of(call, "k")
     assert (layer.bits, layer.hashes) == (m, k)
-    assert ask_all(call, "k", PROBES) == [model.contains(item) for item in PROBES]
+    assert look_up_all(call, "k", PROBES) == [model.contains(item) for item in PROBES]
     assert call("BF.EXPORT", "k") == bulk(model.portable)
 
 
@@ -133,7 +133,7 @@ def test_any_m_and_k_from_1_to_255(call, name, m, k):
 def test_leveldb_takes_k_from_1_to_30_and_any_number_of_bytes(call, nbytes, k):
     model = LevelDb(nbytes, k, ITEMS[:3])
     assert import_(call, "k", "leveldb", model.data) == OK
-    assert ask_all(call, "k", PROBES) == [model.contains(item) for item in PROBES]
+    assert look_up_all(call, "k", PROBES) == [model.contains(item) for item in PROBES]
     assert call("BF.EXPORT", "k", "FORMAT", "leveldb") == bulk(model.data)
 
 
@@ -141,7 +141,7 @@ def test_leveldb_takes_k_from_1_to_30_and_any_number_of_bytes(call, nbytes, k):
 def test_parquet_takes_any_number_of_blocks(call, nbytes):
     model = Parquet(nbytes, ITEMS)
     assert import_(call, "k", "parquet", model.data) == OK
-    assert ask_all(call, "k", PROBES) == [model.contains(item) for item in PROBES]
+    assert look_up_all(call, "k", PROBES) == [model.contains(item) for item in PROBES]
     assert call("BF.EXPORT", "k", "FORMAT", "parquet") == bulk(model.data)
 
 
@@ -183,7 +183,7 @@ def test_a_given_capacity_leaves_an_sstables_bits_per_key_as_they_are(call, capa
     assert call("BF.EXPORT", "k", "FORMAT", "sstable") == bulk(data)
 
 
-def test_an_sstable_of_ours_comes_in_again_however_precise_the_filter(call):
+def test_an_exported_sstable_is_imported_again_however_precise_the_filter(call):
     """Small and precise filters have over 256 bits per key."""
     seen = 0
     for capacity in range(1, 30):
@@ -237,7 +237,7 @@ def test_a_filter_with_all_bits_set_answers_yes_and_has_finite_counts(call, name
         full[-1] = (1 << model.m % 8) - 1
     data = data[:head] + bytes(full) + data[head + len(full) :]
     assert import_(call, "k", name, data) == OK
-    assert ask_all(call, "k", PROBES) == [1] * len(PROBES)
+    assert look_up_all(call, "k", PROBES) == [1] * len(PROBES)
     assert 0 < call("BF.CARD", "k").plain <= model.m
     assert call("BF.ADD", "k", "x") == ZERO
 
@@ -252,7 +252,7 @@ def test_capacity_is_what_was_given(call, name):
 
 @pytest.mark.parametrize("name", SINGLE)
 def test_the_largest_capacity_does_not_keep_the_server_busy(new_server, name):
-    """A server of its own: one that hangs would take the rest of the file with it."""
+    """The test has a server of its own: one that hangs would fail the rest of the file."""
     server = new_server()
     connection = Connection(server.socket, timeout=5)
     try:
@@ -291,7 +291,7 @@ def test_with_expansion_it_grows_and_all_stay_found(call, name):
     assert import_(call, "k", name, data, "CAPACITY", "10", "EXPANSION", "2") == OK
     many = [b"more:%d" % i for i in range(500)]
     add_all(call, "k", many)
-    assert ask_all(call, "k", ITEMS[:5] + many) == [1] * 505
+    assert look_up_all(call, "k", ITEMS[:5] + many) == [1] * 505
     layers = layers_of(call, "k")
     assert len(layers) > 3
     assert [layer.capacity for layer in layers[:4]] == [10, 20, 40, 80]
@@ -328,7 +328,7 @@ def test_options_come_in_any_order_and_any_case(call, seed):
     assert (seen["Capacity"], seen["Expansion rate"]) == (99, 4)
     model = Plain(601, 6, "FNV1A")
     model.layer.bits[:] = DATA[12:]
-    assert ask_all(call, "k", PROBES) == [model.contains(item) for item in PROBES]
+    assert look_up_all(call, "k", PROBES) == [model.contains(item) for item in PROBES]
 
 
 @pytest.mark.parametrize("word", ["CAPACITY", "EXPANSION", "HASH", "REPLACE"])
@@ -367,7 +367,7 @@ def test_format_comes_first(call):
     ],
     ids=lambda words: " ".join(map(str, words))[:40],
 )
-def test_too_few_words_or_words_behind_the_data_are_an_arity_error(call, words):
+def test_too_few_words_or_words_after_the_data_are_an_arity_error(call, words):
     assert_refused(call, arity_error("BF.IMPORT"), "BF.IMPORT", "k", *words)
 
 
@@ -405,7 +405,7 @@ def test_hash_goes_with_portable_and_sstable_only(call, name, scheme):
 
 
 @pytest.mark.parametrize("words", [("CAPACITY", "100"), ("EXPANSION", "2"), ("EXPANSION", "0")])
-def test_a_redisbloom_dump_brings_its_own_capacity_and_expansion(call, words):
+def test_a_redisbloom_dump_has_its_own_capacity_and_expansion(call, words):
     before = keyspace(call, "k")
     reply = import_(call, "k", "redisbloom", payload("redisbloom")[0], *words)
     assert reply.is_error and "its own" in reply.value

@@ -1,11 +1,11 @@
-"""BF.IMPORT of RedisBloom's own dumps, and of what its formulas say: FORMATS.md 5."""
+"""BF.IMPORT of RedisBloom's own dumps, and of dumps made by its formulas (formats_model.py)."""
 
 import math
 import os
 
 import pytest
 
-from checks import FULL, add_all, ask_all, info
+from checks import FULL, add_all, look_up_all, info
 from formats_model import REDISBLOOM_FIXED, REDISBLOOM_LAYER, RedisBloom, redisbloom_fixtures
 from imports import import_
 from resp import OK, ONE, ZERO, bulk, error, integer
@@ -18,9 +18,9 @@ def test_redisblooms_dump_gives_its_answers_counts_and_bytes(call, key):
     row, data = FIXTURES[key]
     assert import_(call, "k", "redisbloom", data) == OK
     probes = [b"fixture:probe:%d" % j for j in range(5000)]
-    assert "".join(map(str, ask_all(call, "k", probes))) == row["answers"]
+    assert "".join(map(str, look_up_all(call, "k", probes))) == row["answers"]
     items = [b"fixture:%d" % i for i in range(row["items"])]
-    assert ask_all(call, "k", items) == [1] * len(items)
+    assert look_up_all(call, "k", items) == [1] * len(items)
     assert call("BF.CARD", "k") == integer(row["card"])
     seen = info(call, "k")
     for field in ("Capacity", "Number of filters", "Number of items inserted", "Expansion rate"):

@@ -8,7 +8,7 @@ import struct
 
 import pytest
 
-from checks import FULL, ask_all, dump, filter_state, keyspace, load
+from checks import FULL, look_up_all, dump, filter_state, keyspace, load
 from formats_model import (
     REDISBLOOM_FIXED,
     REDISBLOOM_LAYER,
@@ -110,7 +110,7 @@ PARQUET_WRONG = {
     "endless varint of ones": ("numBytes", b"\x15" + b"\xff" * 100),
     "another type of field 1": ("Thrift header", b"\x16" + parquet_header(32)[1:] + bytes(32)),
     "another algorithm": ("Thrift header", b"\x15\x40\x1c\x2c" + parquet_header(32)[4:] + bytes(32)),
-    "nothing behind the size": ("Thrift header", b"\x15\x40"),
+    "nothing after the size": ("Thrift header", b"\x15\x40"),
     "no header": ("Thrift header", bytes(32)),
 }
 
@@ -197,7 +197,7 @@ def test_a_wrong_field_of_a_redisbloom_dump_is_refused(call, layer, field, value
     assert_bad_data(call, "redisbloom", redisbloom_with(layer, **values), field)
 
 
-def test_the_dump_behind_those_faults_is_taken_without_them(call):
+def test_the_dump_under_those_faults_is_imported_without_them(call):
     assert import_(call, "k", "redisbloom", redisbloom_with()) == OK
 
 
@@ -218,8 +218,8 @@ def test_items_moved_between_layers_are_refused_where_the_bits_cannot_hold_them(
 
 
 def assert_harmless(call, key):
-    """Ask it, describe it, dump it, restore it, copy it, add to it: the server lives."""
-    ask_all(call, key, PROBES[:100])
+    """The filter can be queried, described, dumped, restored, copied and added to: the server lives."""
+    look_up_all(call, key, PROBES[:100])
     call("BF.INFO", key).plain
     whole = dump(call, key)
     load(call, "loaded", whole)

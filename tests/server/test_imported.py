@@ -41,7 +41,7 @@ def assert_same_looks(call, before):
 
 
 def assert_still_grows_alike(call, other, keys):
-    """The further life of both is the same: what is not in the bits (promises) arrived, too."""
+    """Both grow alike: what is not in the bits (the promised rate) arrived too."""
     more = [b"later:%d" % i for i in range(300)]
     for key in keys:
         for item in more:

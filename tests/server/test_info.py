@@ -1,4 +1,4 @@
-"""BF.INFO and BF.DEBUG: INCUMBENTS.md 7 and 8, the contract's section 3."""
+"""BF.INFO and BF.DEBUG: fields, order and reply shapes, as RedisBloom has them."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""BF.INSERT: every row of INCUMBENTS.md 5, as the contract's section 3 changes it."""
+"""BF.INSERT: every option and error, as RedisBloom has them or as module/docs/COMMANDS.md says otherwise."""
 
 import pytest
 

@@ -1,8 +1,8 @@
-"""A filter is a key like any other: INCUMBENTS.md 1, and the contract's sections 1 and 5."""
+"""A filter is a key like any other: TYPE, TTL, RENAME, COPY, MULTI, scripts, files."""
 
 import pytest
 
-from checks import ask_all, filter_state, info
+from checks import look_up_all, filter_state, info
 from resp import OK, ONE, ZERO, array, bulk, error, integer, simple
 
 ITEMS = ["item%d" % i for i in range(300)]
@@ -90,7 +90,7 @@ def test_dump_and_restore_keep_everything(call, filters):
         payload = call("DUMP", name).plain
         assert call("RESTORE", "restored", 0, payload, "REPLACE") == OK
         assert filter_state(call, "restored") == filters[name]
-        assert ask_all(call, "restored", ITEMS) == ask_all(call, name, ITEMS)
+        assert look_up_all(call, "restored", ITEMS) == look_up_all(call, name, ITEMS)
 
 
 def test_restored_filter_goes_on_like_the_original(call, filters):

@@ -1,4 +1,4 @@
-"""Filters that cannot fit, and huge ones that can: the contract's section 6."""
+"""Filters that do not fit into memory are refused; huge ones that fit work."""
 
 import os
 
@@ -155,7 +155,7 @@ def test_bits_beyond_two_to_the_32_are_addressed(call):
 
 
 @needs_8_gib
-def test_huge_filters_that_come_and_go_leave_no_memory_behind(call, r, server):
+def test_huge_filters_that_are_created_and_deleted_leak_no_memory(call, r, server):
     before = server.rss()
     for i in range(20):
         assert call("BF.RESERVE", "k", "BITSPERKEY", "10", EIGHT_GIB_OF_KEYS) == OK

@@ -1,4 +1,4 @@
-"""Loading the module: its name and version, its arguments, and refusals (contract 1 and 6)."""
+"""Loading the module: its name and version, its arguments, and refusals."""
 
 import re
 import shutil

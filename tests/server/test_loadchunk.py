@@ -1,10 +1,10 @@
-"""BF.LOADCHUNK given what it must not take, and a filter half way (INCUMBENTS.md 8 and 12).
+"""BF.LOADCHUNK of data that it must refuse, and partly loaded filters.
 
 The order of checks for data of `length` bytes at `iterator` on an existing filter: length over
 iterator - 1: received bad data; start = iterator - 1 - length past the end: no link found; over the
 end of start's layer: too big; start after the end of the last piece: out of sequence. A repeat of
-bytes that came before is taken and changes nothing, other bytes in their place are bad data
-(rdb/FORMAT.md 4; INCUMBENTS.md 8 calls pieces repeatable).
+bytes that came before is accepted and changes nothing, as in RedisBloom; other bytes in their place
+are bad data (rdb/FORMAT.md 4).
 """
 
 import random
@@ -42,7 +42,7 @@ def half(call, chunks):
 
 
 def test_header_of_a_filter_half_way_is_refused(call):
-    """A dump is taken of whole filters only; an RDB file may hold such a header."""
+    """Only complete filters are dumped; an RDB file may hold such a header."""
     loading = header([Layer(10, 0, 0, 0.01, 7, 100)], flags=1, loaded=5)
     assert_refused(call, BAD_DATA, "BF.LOADCHUNK", "copy", 1, loading)
 
@@ -324,7 +324,7 @@ def test_pieces_that_do_not_add_up_to_the_header_are_refused_and_can_be_sent_aga
 
 
 def test_bits_beyond_the_last_one_are_refused(call):
-    """12 bits live in two bytes; a set bit above them would be there for ever and count as filled."""
+    """12 bits are in two bytes; a set bit above them would never be cleared and count as filled."""
     call("BF.RESERVE", "k", "BITSPERKEY", "12", "1", "NONSCALING")
     call("BF.ADD", "k", "a")
     (_, header), (iterator, data) = dump(call, "k")
@@ -358,7 +358,7 @@ def test_replace_with_the_header_drops_the_filter_that_is_there_with_its_ttl(cal
 
 
 def test_random_iterators_and_lengths_never_hurt(call, half):
-    """Whatever comes, one reply, and the filter can still be finished with the right bytes."""
+    """Each piece gets one reply, and the filter can still be finished with the right bytes."""
     source = random.Random(20240602)
     total = half[-1][0]
     for _ in range(500):

@@ -1,4 +1,4 @@
-"""What a filter takes, and how it is given back: UNLINK, FLUSHALL ASYNC, MEMORY USAGE, huge pages,
+"""The memory of a filter, and how it is freed: UNLINK, FLUSHALL ASYNC, MEMORY USAGE, huge pages,
 defrag."""
 
 import os
@@ -108,7 +108,7 @@ def test_used_memory_grows_by_what_memory_usage_says(new_server):
 
 @pytest.fixture
 def advised():
-    """Huge pages for those who ask for them: then the answer is ours alone."""
+    """Sets huge pages to `madvise`: only memory that requests them gets them."""
     setting = Path("/sys/kernel/mm/transparent_hugepage/enabled")
     reason = None
     if os.environ.get("BLOOMPORT_WRAP"):

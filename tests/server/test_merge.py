@@ -1,4 +1,4 @@
-"""BF.MERGE, BF.INTERSTORE and BF.CLEAR: the contract's section 4."""
+"""BF.MERGE, BF.INTERSTORE and BF.CLEAR: bits, counts, errors, propagation."""
 
 import random
 
@@ -8,7 +8,7 @@ from checks import (
     LOADING,
     NO_MEMORY,
     WRONGTYPE,
-    ask_all,
+    look_up_all,
     assert_refused,
     bits_of,
     changes,
@@ -80,9 +80,9 @@ def test_merge_is_bit_by_bit_the_filter_of_the_union(call, shape, seed):
     assert call("BF.MERGE", "new", "a", "b") == OK
     assert call("BF.MERGE", "a", "b") == OK
     for key in ("new", "a"):
-        assert ask_all(call, key, a + b) == [1] * len(a + b)
+        assert look_up_all(call, key, a + b) == [1] * len(a + b)
         assert bits_of(call, key) == bits_of(call, "union")
-        assert ask_all(call, key, ABSENT) == ask_all(call, "union", ABSENT)
+        assert look_up_all(call, key, ABSENT) == look_up_all(call, "union", ABSENT)
         assert info(call, key)["Capacity"] == info(call, "union")["Capacity"]
         assert info(call, key)["Expansion rate"] == info(call, "union")["Expansion rate"]
 
@@ -109,12 +109,12 @@ def test_chains_of_unequal_length_merge_either_way(call, layout):
     assert call("COPY", "short", "into-short") == call("COPY", "long", "into-long") == ONE
     for words in (("new", "short", "long", "longer"), ("into-short", "long", "longer"), ("into-long", "longer", "short")):
         assert call("BF.MERGE", *words) == OK
-        assert ask_all(call, words[0], ITEMS) == [1] * 600
+        assert look_up_all(call, words[0], ITEMS) == [1] * 600
         assert info(call, words[0])["Number of filters"] == max(layers.values())
     assert bits_of(call, "new") == bits_of(call, "into-short") == bits_of(call, "into-long")
     assert call("BF.ADD", "new", "one more") == ONE  # and it goes on growing
     assert set(call("BF.MADD", "new", *ABSENT).plain) <= {0, 1}
-    assert ask_all(call, "new", ITEMS + ABSENT) == [1] * 900
+    assert look_up_all(call, "new", ITEMS + ABSENT) == [1] * 900
 
 
 def test_dest_keeps_its_own_parameters_and_a_new_one_has_those_of_the_first_source(call):
@@ -131,7 +131,7 @@ def test_dest_keeps_its_own_parameters_and_a_new_one_has_those_of_the_first_sour
         for key in (dest, "new"):
             seen = info(call, key)
             assert (seen["Capacity"], seen["Expansion rate"]) == (capacity, expansion)
-            assert ask_all(call, key, "abc") == [1, 1, 1]
+            assert look_up_all(call, key, "abc") == [1, 1, 1]
         call("DEL", "new")
 
 
@@ -142,7 +142,7 @@ def test_card_is_the_estimate_after_a_merge(call):
     assert 570 < call("BF.CARD", "a").value < 630  # sigma is about 5, see test_statistics.py
 
 
-def test_merge_that_brings_nothing_changes_nothing_not_even_the_count(call):
+def test_merge_that_adds_no_bit_changes_nothing_not_even_the_count(call):
     make(call, "a", "classic", ITEMS)
     make(call, "part", "classic", ITEMS[::2])
     make(call, "empty", "classic")
@@ -156,7 +156,7 @@ def test_a_missing_source_counts_as_empty(call):
     make(call, "a", "classic", ITEMS[:100])
     make(call, "b", "classic", ITEMS[100:200])
     assert call("BF.MERGE", "new", "missing1", "a", "missing2", "b") == OK
-    assert ask_all(call, "new", ITEMS[:200]) == [1] * 200
+    assert look_up_all(call, "new", ITEMS[:200]) == [1] * 200
     assert call("EXISTS", "missing1", "missing2") == ZERO
 
 
@@ -195,7 +195,7 @@ def test_interstore_holds_all_common_items_and_is_the_bitwise_and(call, shape, s
     common = [item for item in ITEMS if all(item in items for items in sets)]
     for dest in ("new", "a"):
         assert call("BF.INTERSTORE", dest, "a", "b", "c") == OK
-        assert ask_all(call, dest, common) == [1] * len(common)
+        assert look_up_all(call, dest, common) == [1] * len(common)
         assert bits_of(call, dest) == [expected]
         flat = call("BF.STATS", dest).plain
         seen = dict(zip(flat[::2], flat[1::2]))
@@ -242,7 +242,7 @@ def test_clear_leaves_what_was_reserved_and_the_ttl(call, shape):
     make(call, "k", shape, ITEMS)
     call("EXPIRE", "k", 1000)
     assert call("BF.CLEAR", "k") == OK
-    assert ask_all(call, "k", ITEMS + ABSENT) == [0] * 900
+    assert look_up_all(call, "k", ITEMS + ABSENT) == [0] * 900
     assert 900 < call("TTL", "k").value <= 1000
     call("PERSIST", "k")  # the digest has the TTL in it
     if shape != "leveldb":  # fresh from an import it says that its count is an estimate
@@ -279,7 +279,7 @@ def test_clear_gives_the_memory_of_a_large_filter_back(server, call):
     assert call("BF.CLEAR", "k") == OK
     assert server.rss() < before - 0.9 * HUNDRED_MB
     assert info(call, "k")["Size"] > HUNDRED_MB
-    assert ask_all(call, "k", ITEMS) == [0] * 600
+    assert look_up_all(call, "k", ITEMS) == [0] * 600
 
 
 def test_clear_of_a_missing_key_is_an_error(call):
@@ -528,7 +528,7 @@ def test_master_and_replica_are_equal_whatever_the_replicas_limits(new_server):
     assert_same(looks(master.call), looks(replica.call))
 
 
-# What the server knows of the keys
+# Key specifications
 
 
 @pytest.mark.parametrize("name", ["BF.MERGE", "BF.INTERSTORE"])

@@ -19,12 +19,12 @@ BAD_PAYLOAD = error("ERR Bad data format")
 SERVER_CONFIG = dict(Stream.CONFIG, save="")
 
 
-def told(call):
+def info_bf(call):
     return {name: int(value) for name, value in server_info(call, "bf").items()}
 
 
 def there(call):
-    """What the filters themselves say, over all databases; half-loaded ones are not used here."""
+    """The sums over the filters of all databases; partly loaded ones are not used here."""
     sums = dict.fromkeys(HELD, 0)
     for db in range(3):
         call("SELECT", db)
@@ -41,33 +41,33 @@ def there(call):
 def assert_holds(call):
     """Large filters are freed in the background, so it may take a moment."""
     expected = there(call)
-    until(lambda: {name: told(call)[name] for name in HELD} == expected, "INFO bf says %s" % expected, 20)
+    until(lambda: {name: info_bf(call)[name] for name in HELD} == expected, "INFO bf says %s" % expected, 20)
 
 
 def test_the_section_has_exactly_its_fields(call):
     assert call("INFO", "bf").plain.decode().splitlines()[0] == "# bf"
-    assert list(told(call)) == HELD + DONE
+    assert list(info_bf(call)) == HELD + DONE
     assert b"bf_filters:" in call("INFO", "everything").plain and b"bf_filters:" in call("INFO", "modules").plain
 
 
 def test_the_exporters_script_gives_every_field(call):
     call("BF.MADD", "k", "a", "b")
     flat = call("EVAL", (REPO / "module" / "extras" / "monitoring" / "exporter.lua").read_text(encoding="utf-8"), 0).plain
-    assert dict(zip((name.decode() for name in flat[::2]), map(int, flat[1::2]))) == told(call)
+    assert dict(zip((name.decode() for name in flat[::2]), map(int, flat[1::2]))) == info_bf(call)
 
 
 def test_the_dashboard_asks_for_fields_there_are_and_for_all_of_them(call):
     text = (REPO / "module" / "extras" / "monitoring" / "grafana.json").read_text(encoding="utf-8")
-    asked = {key for panel in json.loads(text)["panels"] for target in panel["targets"]
+    queried = {key for panel in json.loads(text)["panels"] for target in panel["targets"]
              for key in re.findall(r'key="(\w+)"', target["expr"])}
-    assert asked == set(told(call))
+    assert queried == set(info_bf(call))
 
 
 class Model:
     """The counters since start, from the replies alone."""
 
     def __init__(self, call):
-        self.call, self.done = call, {name: told(call)[name] for name in DONE}
+        self.call, self.done = call, {name: info_bf(call)[name] for name in DONE}
         self.succeeded = set()
 
     def run(self, *words):
@@ -96,7 +96,7 @@ class Model:
             self.done["bf_%ss" % name[3:].lower()] += 1
 
     def check(self):
-        seen = told(self.call)
+        seen = info_bf(self.call)
         assert {name: seen[name] for name in DONE} == self.done
 
 
@@ -114,7 +114,7 @@ def step(source, model, rare):
     choices = [
         lambda: run("BF.RESERVE", key, *words),
         lambda: run("BF.RESERVE", other, "0.01", "10"),
-        lambda: [run("BF.ADD", key, items[0]) for _ in range(2)],  # new, and known
+        lambda: [run("BF.ADD", key, items[0]) for _ in range(2)],  # new, then present
         lambda: run("BF.MADD", key, *items),
         lambda: run("BF.INSERT", key, "CAPACITY", "7", "ITEMS", *items),
         lambda: run("BF.INSERT", key, "NOCREATE", "ITEMS", *items),
@@ -154,7 +154,7 @@ def reload(run, key, other):
 
 
 def spoil(source, run, key, other):
-    """A good filter that ends too early is not loaded, whatever stands behind it."""
+    """A good filter that ends too early is not loaded, whatever follows it."""
     data = run("DUMP", key).value
     if data and len(data) < 3000:
         cut = with_footer(data[: source.randrange(1, len(data) - 10)])
@@ -187,9 +187,9 @@ def test_counters_equal_a_model_after_a_random_run(call, seed):
             assert_holds(call)
     finally:
         call("CONFIG", "SET", "bf.max-bytes", 0)
-    assert told(call)["bf_filters"] > 0
+    assert info_bf(call)["bf_filters"] > 0
     assert call("FLUSHALL", "ASYNC") == OK
-    until(lambda: [told(call)[name] for name in HELD] == [0] * 4, "all is freed")
+    until(lambda: [info_bf(call)[name] for name in HELD] == [0] * 4, "all is freed")
 
 
 def test_counters_since_start_equal_the_replies(call):
@@ -216,7 +216,7 @@ def test_a_half_loaded_filter_counts_from_its_header_on(call):
     one = there(call)
     for iterator, data in pieces:
         assert call("BF.LOADCHUNK", "b", iterator, data) == OK
-        assert {name: told(call)[name] for name in HELD} == {name: 2 * value for name, value in one.items()}
+        assert {name: info_bf(call)[name] for name in HELD} == {name: 2 * value for name, value in one.items()}
 
 
 def test_expiry_and_a_large_filter_freed_in_the_background(call):
@@ -225,8 +225,8 @@ def test_expiry_and_a_large_filter_freed_in_the_background(call):
     assert_holds(call)
     for key in ("large", "small"):
         call("PEXPIRE", key, 1)
-    until(lambda: told(call)["bf_filters"] == 0, "expired ones are not counted")
-    assert [told(call)[name] for name in HELD] == [0] * 4
+    until(lambda: info_bf(call)["bf_filters"] == 0, "expired ones are not counted")
+    assert [info_bf(call)[name] for name in HELD] == [0] * 4
 
 
 @pytest.mark.parametrize("load_way", ["disabled", "swapdb"])
@@ -245,7 +245,7 @@ def test_a_replica_counts_what_its_master_holds(new_server, load_way):
     here, there_ = master.connection().call, replica.connection().call
     assert_holds(here)
     assert_holds(there_)
-    assert {name: told(here)[name] for name in HELD} == {name: told(there_)[name] for name in HELD}
+    assert {name: info_bf(here)[name] for name in HELD} == {name: info_bf(there_)[name] for name in HELD}
 
 
 # ---- All nine, on a master, its replica, the replica promoted, and both restarted ---------------
@@ -257,12 +257,12 @@ def nine(held, done):
 
 def assert_all_nine(call, done):
     expected = nine(there(call), done)
-    until(lambda: told(call) == expected, "INFO bf says %s, not %s" % (expected, told(call)), 20)
+    until(lambda: info_bf(call) == expected, "INFO bf says %s, not %s" % (expected, info_bf(call)), 20)
     return expected
 
 
 def count_stream(done, commands):
-    """What the commands of a stream add to the counters of who runs them: a replica, or who loads the log."""
+    """What the commands of a stream add to the counters of a replica, or of a server that loads the AOF."""
     for name, *words in ([word.decode(errors="replace") for word in command] for command in commands):
         if name in ("BF.ADD", "BF.MADD"):
             done["bf_adds"] += len(words) - 1
@@ -298,7 +298,7 @@ def test_all_nine_equal_a_model_on_master_and_replica_and_after_promotion_and_re
     assert 0 < passed_on["bf_adds"] < model.done["bf_adds"]
 
     assert there_("REPLICAOF", "NO", "ONE") == OK
-    assert told(there_) == nine(expected, passed_on)
+    assert info_bf(there_) == nine(expected, passed_on)
     promoted = Model(there_)
     for _ in range(60):
         step(source, promoted, RARE)
@@ -316,9 +316,9 @@ def test_all_nine_equal_a_model_on_master_and_replica_and_after_promotion_and_re
 def test_no_cut_of_a_payload_leaves_a_trace(call):
     call("BF.RESERVE", "k", "0.01", "10")
     call("BF.MADD", "k", *range(40))
-    before, body = told(call), call("DUMP", "k").plain[:-10]
+    before, body = info_bf(call), call("DUMP", "k").plain[:-10]
     assert info(call, "k")["Number of filters"] > 2
     for size in range(1, len(body)):
         assert call("RESTORE", "new", 0, with_footer(body[:size])) == BAD_PAYLOAD
         assert call("RESTORE", "k", 0, with_footer(body[:size]), "REPLACE") == BAD_PAYLOAD
-    assert told(call) == before
+    assert info_bf(call) == before

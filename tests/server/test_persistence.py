@@ -1,7 +1,7 @@
 """Every way a filter can be saved, moved and loaded again leaves the same filter, bit by bit.
 
-All shapes go through each path at once (filters.py), among them filters loaded half way, which must
-be half way after it too, and take the rest of their pieces.
+All shapes go through each path at once (filters.py), among them partly loaded filters, which must
+stay partly loaded and take the rest of their pieces.
 """
 
 import glob
@@ -150,7 +150,7 @@ def test_debug_loadaof_keeps_every_filter(new_server):
 
 
 def bulk_sizes(path):
-    """How long the words in an AOF are, without reading them."""
+    """The lengths of the words in an AOF, without reading the words."""
     with open(path, "rb") as file:
         for line in iter(file.readline, b""):
             if line.startswith(b"$"):
@@ -196,8 +196,8 @@ def assert_prefix(call, writer, lost=0):
 
 @pytest.mark.parametrize("fsync", ["always", "everysec"])
 def test_kill_9_in_the_middle_of_adds_and_growth_leaves_all_that_was_acknowledged(new_server, fsync):
-    """With `everysec` the server may hold answered commands back for a second while the disk is
-    busy, by its own rules; then what is left must still be an exact beginning."""
+    """With `everysec` the server may write answered commands up to a second later, by its own rules; the
+    file must then still be an exact prefix of the commands."""
     server = new_server(config=dict(AOF, appendfsync=fsync))
     reserve_all(server.call)
     for seed, count in ((1, 40), (2, 150)):
@@ -213,7 +213,7 @@ def test_kill_9_in_the_middle_of_adds_and_growth_leaves_all_that_was_acknowledge
 @PREAMBLE
 @pytest.mark.parametrize("moment", ["during", "after"])
 def test_aof_rewrite_while_items_are_added_loses_none(new_server, preamble, moment):
-    """kill -9 while the child writes, and right after its file has taken the old one's place."""
+    """kill -9 comes while the child writes, and right after its file has replaced the old one."""
     server = new_server(config=dict(AOF, appendfsync="always", **{"aof-use-rdb-preamble": preamble}))
     call = server.connection().call
     reserve_all(call)

@@ -5,7 +5,7 @@ import random
 import pytest
 
 from bloom_model import HASHES, FilterModel, fnv1a64, splitmix64, xxh64
-from checks import add_all, ask_all, bits_of, card_and_layers, layers_of
+from checks import add_all, look_up_all, bits_of, card_and_layers, layers_of
 from resp import OK
 
 SCHEMES = sorted(HASHES)
@@ -77,12 +77,12 @@ def test_every_lookup_is_predicted_false_positives_included(call, scheme, bits):
     call("BF.RESERVE", "k", "BITSPERKEY", bits, "100", "NONSCALING", "HASH", scheme)
     model = model_of(call, "k", scheme)
     probes = [b"probe:%d" % i for i in range(2000)]
-    assert ask_all(call, "k", ITEMS + probes) == [0] * 2037
+    assert look_up_all(call, "k", ITEMS + probes) == [0] * 2037
     add_all(call, "k", ITEMS + [b"more%d" % i for i in range(40)])
     for item in ITEMS + [b"more%d" % i for i in range(40)]:
         model.add(item)
     predicted = [model.contains(item) for item in ITEMS + probes]
-    assert ask_all(call, "k", ITEMS + probes) == predicted
+    assert look_up_all(call, "k", ITEMS + probes) == predicted
     assert [call("BF.EXISTS", "k", item).plain for item in probes] == predicted[37:]
     if bits != "10":
         assert sum(predicted[37:]) > 50  # so the claim is about false positives too
@@ -105,11 +105,11 @@ def test_every_add_is_predicted_through_growth(call, scheme, sizing):
     assert card == sum(answers)
     assert bits_of(call, "k") == [layer.bits for layer in model.layers]
     probes = [b"absent:%d" % i for i in range(2000)]
-    assert ask_all(call, "k", probes) == [model.contains(item) for item in probes]
+    assert look_up_all(call, "k", probes) == [model.contains(item) for item in probes]
 
 
 def test_fnv1a_sets_the_bits_of_the_published_vector(call):
-    """FORMATS.md 2: key0..key3, m = 25, k = 4 -> 26 82 7f 01. 6.25 bits per key of 4 are 25."""
+    """key0..key3 at m = 25, k = 4 give 26 82 7f 01. 6.25 bits per key for 4 keys are 25."""
     call("BF.RESERVE", "k", "BITSPERKEY", "6.25", "4", "NONSCALING", "HASH", "FNV1A")
     (layer,) = layers_of(call, "k")
     assert (layer.bits, layer.hashes) == (25, 4)

@@ -1,4 +1,4 @@
-"""What a command sends to replicas and the AOF: all that is needed, and only what changed anything.
+"""What a command sends to replicas and the AOF: all that is needed, and only what changed the data.
 
 The stream is read from the AOF (filters.py: Stream); replicas are sent the same.
 """
@@ -35,7 +35,7 @@ def words_of(command):
 
 
 def options_of(words):
-    """{OPTION: value} of the words behind the positional ones."""
+    """{OPTION: value} of the words after the positional ones."""
     return dict(zip(words[::2], words[1::2]))
 
 
@@ -158,11 +158,11 @@ def full(call, stream):
 
 
 NOTHING = {
-    "add of a known item": ("BF.ADD", "k", "1"),
-    "madd of known items": ("BF.MADD", "k", "1", "2", "1"),
-    "insert of known items": ("BF.INSERT", "k", "ITEMS", "1", "2"),
-    "insert of known items with parameters": ("BF.INSERT", "k", "CAPACITY", "9", "ERROR", "0.5", "ITEMS", "1"),
-    "insert nocreate of known items": ("BF.INSERT", "k", "NOCREATE", "ITEMS", "1"),
+    "add of a present item": ("BF.ADD", "k", "1"),
+    "madd of present items": ("BF.MADD", "k", "1", "2", "1"),
+    "insert of present items": ("BF.INSERT", "k", "ITEMS", "1", "2"),
+    "insert of present items with parameters": ("BF.INSERT", "k", "CAPACITY", "9", "ERROR", "0.5", "ITEMS", "1"),
+    "insert nocreate of present items": ("BF.INSERT", "k", "NOCREATE", "ITEMS", "1"),
     "insert nocreate on a missing key": ("BF.INSERT", "missing", "NOCREATE", "ITEMS", "1"),
     "add refused because the filter is full": ("BF.ADD", "full", "b"),
     "madd refused because the filter is full": ("BF.MADD", "full", "b", "c"),
@@ -404,7 +404,7 @@ def test_command_that_changes_nothing_gives_no_event(call, stream, full, events,
 
 
 def test_events_are_of_the_module_class(call, stream, events):
-    """Class d alone is enough, and all but d is not."""
+    """Class d alone announces the events; all classes but d do not."""
     call("CONFIG", "SET", "notify-keyspace-events", "Ed")
     call("BF.ADD", "k", "a")
     assert events() == [("k", "bf.add")]
@@ -438,8 +438,8 @@ def assert_in_step(master, replica):
 
 
 def test_batch_cut_by_max_bytes_leaves_master_and_replica_equal(pair):
-    """Refused for lack of room, some items of the batch are not in the master; a replica without a
-    limit would take them, if it were told of them."""
+    """Some items of the batch are refused for lack of room; a replica without a limit would take them if
+    they were propagated."""
     master, replica = pair
     call = master.connection().call
     call("BF.RESERVE", "k", "0.01", "100")

@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from checks import FULL, ask_all, card_and_layers, info
+from checks import FULL, look_up_all, card_and_layers, info
 from resp import OK, ONE, ZERO, error
 
 SEEDS = [1, 2, 3]
@@ -32,7 +32,7 @@ class Expected:
             self.given.add(item)
             self.ones += 1
         elif reply == ZERO:
-            self.given.add(item)  # perhaps falsely known: from now on it is found all the same
+            self.given.add(item)  # perhaps a false positive: from now on it is found all the same
         else:
             assert reply == error(FULL) and self.capacity == self.ones
             assert item not in self.given
@@ -54,10 +54,10 @@ def add(call, source, key, expected, items):
 
 
 def check(call, source, key, expected, some):
-    known = source.sample(sorted(expected.given), min(len(expected.given), some))
-    if known:
-        assert ask_all(call, key, known) == [1] * len(known)
-        assert call("BF.EXISTS", key, known[0]) == ONE
+    present = source.sample(sorted(expected.given), min(len(expected.given), some))
+    if present:
+        assert look_up_all(call, key, present) == [1] * len(present)
+        assert call("BF.EXISTS", key, present[0]) == ONE
     card, layers = card_and_layers(call, key)
     assert card == expected.ones == call("BF.CARD", key).value == sum(layer.size for layer in layers)
     seen = info(call, key)

@@ -1,14 +1,14 @@
-"""A bloomport server behind a RedisBloom master, and on an AOF that RedisBloom wrote: the stream has
-every command as the client sent it, also those that changed nothing (INCUMBENTS.md 9), and
-RedisBloom understands words that we refuse from clients. Whatever arrives so must end in the same
-bytes as on the master, which is played by Master (redisbloom.py) with the model beside it.
+"""A bloomport server that replicates a RedisBloom master, or starts from an AOF that RedisBloom wrote.
+RedisBloom propagates every command as the client sent it, also those that changed nothing, and accepts
+words that bloomport refuses from clients. Replaying such a stream must give the same bytes as on the
+master. Master (redisbloom.py) plays the master; the model predicts its bytes.
 """
 
 from pathlib import Path
 
 import pytest
 
-from checks import add_all, ask_all, assert_refused
+from checks import add_all, look_up_all, assert_refused
 from filters import QUIET, follow, until, until_in_sync
 from formats_model import RedisBloom
 from redisbloom import DUMP_FILE, FIXTURES, Master
@@ -19,7 +19,7 @@ CONFIG = {"rdbcompression": "yes", "appendonly": "no", **QUIET}
 
 
 def until_applied(replica, master):
-    """The replica has taken in all that the master sent."""
+    """Waits until the replica has applied all that the master sent."""
 
     def is_applied():
         text = replica.call("INFO", "replication").plain.decode()
@@ -50,7 +50,7 @@ def errors_to_master(server):
 
 
 def test_full_sync_then_the_stream_then_promotion(master, replica):
-    """The whole of a live migration."""
+    """A complete live migration."""
     call = replica.connection().call
     for key, fixture in FIXTURES.items():
         assert_foreign(call, key, fixture)
@@ -90,7 +90,7 @@ CREATIONS = [
     (("bf.reserve", "k", "1e-3", "10", "expansion", "4"), lambda: RedisBloom(0.001, 10, 4)),
     (("BF.RESERVE", "k", "0.001", "10", "NONSCALING"), lambda: RedisBloom(0.001, 10, 2, False)),
     (("BF.RESERVE", "k", "0.001", "10", "EXPANSION", "0"), lambda: RedisBloom(0.001, 10, 2, False)),
-    # Unknown words are passed over, a bare integer too, and EXPANSION is found anywhere
+    # Unknown words are skipped, a bare integer too, and EXPANSION is found anywhere
     (("BF.RESERVE", "k", "0.001", "10", "FOO"), lambda: RedisBloom(0.001, 10)),
     (("BF.RESERVE", "k", "0.001", "10", "EXP", "4"), lambda: RedisBloom(0.001, 10)),
     (("BF.RESERVE", "k", "0.001", "10", "NONS"), lambda: RedisBloom(0.001, 10)),
@@ -141,7 +141,7 @@ def test_what_the_master_creates_is_created_as_there(master, replica):
 
 
 def test_adds_the_master_refused_are_refused_here_too(master, replica):
-    """They are in its stream; the filter stays the master's."""
+    """The refused adds are in the stream too; the filter stays equal to the master's."""
     model = RedisBloom(0.01, 20, 2, False)
     master.send(("BF.RESERVE", "k", "0.01", "20", "NONSCALING"))
     for i in range(40):
@@ -170,7 +170,7 @@ def test_clients_are_held_to_the_words_meanwhile_and_after(master, replica):
 
 
 def test_the_replicas_own_aof_and_replica_have_it_as_the_master_does(new_server):
-    """What the stream created is adopted wherever it goes on to."""
+    """Filters that the stream created are foreign on the replica's replica and in its AOF too."""
     master = Master(DUMP_FILE.read_bytes())
     config = {**CONFIG, "appendonly": "yes", "appendfsync": "always", "aof-use-rdb-preamble": "no"}
     replica, below = new_server(config=config, tcp=True), new_server(config=CONFIG, tcp=True)
@@ -204,7 +204,7 @@ def test_the_replicas_own_aof_and_replica_have_it_as_the_master_does(new_server)
 
 
 def test_a_restart_on_an_aof_that_redisbloom_wrote(new_server):
-    """Rewritten without preamble: chunks; then commands as clients sent them."""
+    """The AOF was rewritten without a preamble: it has chunks, then commands as clients sent them."""
     server = new_server(config=CONFIG)
     server.kill9()
     models = {key: RedisBloom.loaded(fixture.data) for key, fixture in FIXTURES.items()}
@@ -229,7 +229,7 @@ def test_a_restart_on_an_aof_that_redisbloom_wrote(new_server):
 
 
 def test_a_bloomport_master_that_holds_foreign_keys_syncs_them(new_server):
-    """And its own filters beside them; then promotion of the replica."""
+    """bloomport's own filters are synced too; then the replica is promoted."""
     master, replica = (new_server(config=CONFIG, tcp=True) for _ in range(2))
     call = master.connection().call
     for key, fixture in FIXTURES.items():
@@ -249,4 +249,4 @@ def test_a_bloomport_master_that_holds_foreign_keys_syncs_them(new_server):
         assert_is_model(there, key, model)
     assert there("REPLICAOF", "NO", "ONE") == OK
     assert [there("TYPE", key) for key in ("own", "own too")] == [simple("bloomport")] * 2
-    assert ask_all(there, "own too", [b"y", b"z"]) == [1, 0]
+    assert look_up_all(there, "own too", [b"y", b"z"]) == [1, 0]

@@ -155,7 +155,7 @@ def test_full_resync_while_items_are_added_leaves_them_identical(servers, sync, 
     assert missing_items(replica.connection().call, writer.acknowledged) == []
 
 
-def test_replica_that_was_away_catches_up(servers):
+def test_replica_catches_up_after_a_broken_link(servers):
     master, replica = servers()
     follow(replica, master)
     call = master.connection().call
@@ -169,7 +169,7 @@ def test_replica_that_was_away_catches_up(servers):
 
 
 def test_promoted_replica_goes_on_as_the_master_would(servers):
-    """Growth, too, follows what the filter was made with, not the new master's settings."""
+    """Growth too follows the parameters of the filter, not the new master's settings."""
     master, replica = servers()
     follow(replica, master)
     create_by_every_command(master.connection().call)

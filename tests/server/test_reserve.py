@@ -1,4 +1,4 @@
-"""BF.RESERVE: every row of INCUMBENTS.md 2, as the contract's section 3 changes it."""
+"""BF.RESERVE: every option and error, as RedisBloom has them or as module/docs/COMMANDS.md says otherwise."""
 
 import pytest
 
@@ -32,7 +32,7 @@ def expansion(call):
     return info(call, "k")["Expansion rate"]
 
 
-def test_reserve_makes_an_empty_filter_of_the_asked_capacity(call):
+def test_reserve_makes_an_empty_filter_of_the_given_capacity(call):
     assert reserve(call, "0.01", "1234") == OK
     seen = info(call, "k")
     assert seen.pop("Size") > 0
@@ -63,7 +63,7 @@ def test_error_rate_between_zero_and_one_is_taken_exponents_too(call, rate):
 
 
 @pytest.mark.parametrize("rate", ["0.3", "0.5", "0.9"])
-def test_error_rate_over_a_quarter_is_taken_as_asked_not_capped(call, rate):
+def test_error_rate_over_a_quarter_is_taken_as_given_not_capped(call, rate):
     reserve(call, rate, "100000", "NONSCALING")
     call("BF.RESERVE", "quarter", "0.25", "100000", "NONSCALING")
     assert layers_of(call, "k")[0].bits < layers_of(call, "quarter")[0].bits

@@ -1,4 +1,4 @@
-"""Reply shapes over RESP3, and that RESP2 beside it keeps its own (INCUMBENTS.md 3 to 8)."""
+"""Reply shapes over RESP3, and that a RESP2 connection beside it keeps its own."""
 
 import pytest
 
@@ -112,7 +112,7 @@ def test_multi_answers_booleans_too(call3):
     assert call3("EXEC") == array(TRUE, expected)
 
 
-def test_lua_sees_integers_unless_it_asks_for_resp3(call3):
+def test_lua_sees_integers_unless_it_sets_resp3(call3):
     assert call3("EVAL", "return redis.call('BF.ADD', KEYS[1], 'a')", 1, "k") == ONE
     script = "redis.setresp(3); return redis.call('BF.EXISTS', KEYS[1], 'a')"
     assert call3("EVAL", script, 1, "k") == TRUE

@@ -1,8 +1,8 @@
-"""BF.SCANDUMP, and the way back through BF.LOADCHUNK when nothing goes wrong (INCUMBENTS.md 8)."""
+"""BF.SCANDUMP, and loading its pieces with BF.LOADCHUNK without errors."""
 
 import pytest
 
-from checks import CHUNK_LIMIT, add_all, ask_all, assert_refused, bits_of, changes, dump, filter_state
+from checks import CHUNK_LIMIT, add_all, look_up_all, assert_refused, bits_of, changes, dump, filter_state
 from checks import info, layers_of, load
 from resp import OK, array, bulk, integer
 
@@ -108,7 +108,7 @@ def test_loaded_dump_is_the_same_filter(call, shape):
     load(call, "copy", dump(call, "k"))
     assert filter_state(call, "copy") == filter_state(call, "k")
     probes = ["item%d" % i for i in range(500)] + ["absent%d" % i for i in range(500)]
-    assert ask_all(call, "copy", probes) == ask_all(call, "k", probes)
+    assert look_up_all(call, "copy", probes) == look_up_all(call, "k", probes)
 
 
 @pytest.mark.parametrize("shape", SHAPES)
@@ -146,7 +146,7 @@ def test_filter_of_40_mib_travels_in_pieces_of_at_most_16_mib(call):
     assert info(call, "copy") == info(call, "k")
     assert call("DEBUG", "DIGEST-VALUE", "copy") == call("DEBUG", "DIGEST-VALUE", "k")
     assert dump(call, "copy") == chunks
-    assert ask_all(call, "copy", ["item%d" % i for i in range(50_000)]) == [1] * 50_000
+    assert look_up_all(call, "copy", ["item%d" % i for i in range(50_000)]) == [1] * 50_000
 
 
 def test_piece_of_16_mib_and_one_byte_is_two_pieces(call):

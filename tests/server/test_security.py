@@ -1,5 +1,5 @@
-"""What module/docs/SECURITY.md says: the ACL examples, run as they stand there, and what somebody who
-knows the hash gains by choosing the items."""
+"""The claims of module/docs/SECURITY.md: the ACL examples, run as they stand there, and what an attacker
+who knows the hash gains by choosing the items."""
 
 import hashlib
 import hmac
@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from bloom_model import LayerModel, hash_xxh64, positions
-from checks import COMMANDS, add_all, ask_all, has_module_categories, layers_of
+from checks import COMMANDS, add_all, look_up_all, has_module_categories, layers_of
 from resp import OK
 from test_blocked import BlockedLayer
 
@@ -56,7 +56,7 @@ def test_checker_may_look_items_up_in_its_filters_and_nothing_else(user):
     assert not may("GET", "seen:a") and not may("DUMP", "seen:a")
 
 
-def test_adder_may_add_and_ask_but_not_create_load_dump_or_drop(user):
+def test_adder_may_add_and_look_up_but_not_create_load_dump_or_drop(user):
     may = user("adder")
     assert {name for name in COMMANDS if may(name, "seen:a")} == ADDS
     assert not any(may(name, "other") for name in COMMANDS)
@@ -109,7 +109,7 @@ TRIES = 60  # candidates per item, and a quarter of that for BLOCKED: a second o
 
 
 def chosen_for_classic(layer):
-    """Of every TRIES candidates the one that sets most new bits."""
+    """Chooses from every TRIES candidates the one that sets most new bits."""
     model = LayerModel(layer.bits, layer.hashes, layer.capacity)
     chosen = []
     for i in range(CAPACITY):
@@ -154,7 +154,7 @@ def rate_after(call, layout, choose, change=lambda item: item):
     items = choose(layers_of(call, "k")[0])
     added = add_all(call, "k", [change(item) for item in items])
     assert len(added) == CAPACITY
-    return sum(ask_all(call, "k", ABSENT)) / len(ABSENT)
+    return sum(look_up_all(call, "k", ABSENT)) / len(ABSENT)
 
 
 def keyed(item):
@@ -169,7 +169,7 @@ def keyed(item):
 def test_chosen_items_raise_the_error_rate_and_a_secret_key_prevents_it(call, layout, choose, least, most):
     """CLASSIC: at most all k bits of every item are new, a fill of ln 2 and 0.69^7 = 0.077 at p = 0.01.
     BLOCKED: 32 items of 8 bits fill a block of 256, so at most 3/4 of its blocks answer yes to all.
-    With a key the items are as good as random: 0.01, of 20,000 asked 5 sigmas are 0.0035."""
+    With a secret key the items are as good as random: 0.01; for 20,000 lookups 5 sigmas are 0.0035."""
     chosen = rate_after(call, layout, choose)
     hidden = rate_after(call, layout, choose, keyed)
     print("%s: %.4f with chosen items, %.4f with a secret key, %.2f promised" % (layout, chosen, hidden, RATE))

@@ -1,10 +1,10 @@
-"""Bits and hashes as BF.DEBUG shows them, against the formulas of the contract's section 2."""
+"""Bits and hashes as BF.DEBUG shows them, against the sizing formulas."""
 
 import math
 
 import pytest
 
-from checks import add_all, ask_all, layers_of
+from checks import add_all, look_up_all, layers_of
 from resp import OK
 
 
@@ -104,6 +104,6 @@ def test_full_default_filter_keeps_its_promise(call):
     call("BF.RESERVE", "k", "0.01", "100000")
     add_all(call, "k", ["item%d" % i for i in range(100_000)])
     assert len(layers_of(call, "k")) == 1
-    false = sum(ask_all(call, "k", ["absent%d" % i for i in range(200_000)]))
+    false = sum(look_up_all(call, "k", ["absent%d" % i for i in range(200_000)]))
     assert false <= 2386
     assert false > 0  # it is a Bloom filter after all

@@ -1,7 +1,7 @@
-"""Small filters: one allocation each, and nobody can tell but by the memory they take.
+"""Small filters are packed into one allocation each; only the memory they take shows it.
 
-A filter that BF.ADD creates (100 items at 1 %) rests in a form of its own; when it outgrows that it
-becomes an ordinary one, in the same key. All of it has to be invisible: TTL, copies, files, replicas.
+A filter that BF.ADD creates (100 items at 1 %) is packed at rest. When it outgrows that form, it is
+unpacked for good, in the same key. TTL, copies, files and replicas must not show the difference.
 """
 
 import pytest
@@ -32,9 +32,9 @@ def used(call):
 
 
 @pytest.mark.skipif(INSTRUMENTED, reason="the sanitizer's allocator takes the place of the server's")
-def test_20000_filters_of_100_items_take_at_most_260_bytes_each_all_told(new_server):
-    """used_memory, the server's own account, after minus before, over the number of keys: the value
-    (159 bytes asked for), the key's name, the object, its entry in the dict and the dict's table."""
+def test_20000_filters_of_100_items_take_at_most_260_bytes_each_in_all(new_server):
+    """The difference of used_memory over the number of keys: the value (159 bytes requested), the key's
+    name, the object, its entry in the dict and the dict's table."""
     server = new_server()
     connection = server.connection()
     call = connection.call
@@ -47,7 +47,7 @@ def test_20000_filters_of_100_items_take_at_most_260_bytes_each_all_told(new_ser
     each = (used(call) - before) / MANY
     print("%.1f bytes each" % each)
     assert each <= 260
-    # It was 100 items each, but for those that a filter of 1 % took for known.
+    # It was 100 items each, but for the false positives of a filter of 1 %.
     cards = connection.pipeline(("BF.CARD", name) for name in NAMES[::100])
     assert all(card.value >= 96 for card in cards)
     assert call("FLUSHALL", "SYNC") == OK
@@ -56,7 +56,7 @@ def test_20000_filters_of_100_items_take_at_most_260_bytes_each_all_told(new_ser
 
 @pytest.mark.parametrize("count", [1, 60, 100])
 def test_info_size_and_memory_usage_of_a_small_filter_agree(call, count):
-    """SIZE is what was asked for, MEMORY USAGE what the allocator gave, with the key and its name."""
+    """SIZE is the bytes requested, MEMORY USAGE the bytes allocated, with the key and its name."""
     small(call, "k", count)
     size, usage = info(call, "k")["Size"], call("MEMORY", "USAGE", "k").plain
     assert size <= 160
@@ -74,9 +74,9 @@ def test_size_and_memory_usage_grow_with_the_filter(call):
         last = size, usage
 
 
-def test_growing_and_refused_adds_of_small_filters_leave_no_memory_behind(server, call):
-    """10,000 rounds of becoming whole in vain and packed again; a leak of 150 bytes each would be
-    1.5 MB, where the server's own buffers come and go by some 40 kB."""
+def test_growing_and_refused_adds_of_small_filters_leak_no_memory(server, call):
+    """10,000 rounds of unpacking in vain and packing again; a leak of 150 bytes each would be 1.5 MB,
+    where the server's own buffers vary by some 40 kB."""
     small(call, "k", 100)
     assert call("CONFIG", "SET", "bf.max-bytes", "200") == OK
     connection = server.connection()
@@ -93,11 +93,11 @@ def test_growing_and_refused_adds_of_small_filters_leave_no_memory_behind(server
     assert info(call, "k")["Number of filters"] == 1
 
 
-# Becoming an ordinary one
+# Becoming unpacked
 
 
 def test_small_filter_that_grows_is_what_one_loaded_from_a_dump_becomes(call):
-    """Item by item, against one that came in by BF.LOADCHUNK, so began as an ordinary one."""
+    """It is compared item by item with one loaded by BF.LOADCHUNK, which began unpacked."""
     small(call, "k", 1)
     load(call, "loaded", dump(call, "k"))
     for i in range(1, 1000):
@@ -123,7 +123,7 @@ def test_ttl_stays_when_a_small_filter_becomes_a_large_one(call, words):
 
 
 def test_ttl_stays_when_room_is_made_in_vain(call):
-    """500 known items have no room in a small filter, need none, and leave it small."""
+    """500 present items have no room in a small filter, need none, and leave it small."""
     small(call, "k", 90)
     assert call("PEXPIREAT", "k", 4_000_000_000_000) == ONE
     assert sum(call("BF.MADD", "k", *ITEMS[:90] * 6).plain) == 0
@@ -137,7 +137,7 @@ def test_exactly_full_small_filter_stays_small_until_the_first_new_item(call):
         i += 1
     size = info(call, "k")["Size"]
     assert size <= 160
-    assert call("BF.ADD", "k", "n0").plain == 0  # known: no growth, and as small as before
+    assert call("BF.ADD", "k", "n0").plain == 0  # present: no growth, and as small as before
     assert call("BF.MADD", "k", *("n%d" % j for j in range(i))).plain == [0] * i
     assert info(call, "k")["Size"] == size and info(call, "k")["Number of filters"] == 1
     while call("BF.ADD", "k", "m%d" % i).plain == 0:
@@ -146,7 +146,7 @@ def test_exactly_full_small_filter_stays_small_until_the_first_new_item(call):
     assert info(call, "k")["Size"] > 2 * size
 
 
-def test_batch_larger_than_the_room_of_known_items_leaves_the_filter_small(call):
+def test_batch_larger_than_the_room_of_present_items_leaves_the_filter_small(call):
     before = small(call, "k", 100)
     size = info(call, "k")["Size"]
     assert call("BF.MADD", "k", *ITEMS[:100] * 5).plain == [0] * 500
@@ -178,7 +178,7 @@ def test_growth_refused_by_the_limit_leaves_a_small_filter_small(call):
     assert info(call, "k")["Size"] == size
 
 
-# Wherever it goes
+# Copies, files and replicas
 
 
 def test_small_filter_is_copied_dumped_renamed_moved_and_replaced(call):
@@ -274,7 +274,7 @@ def test_small_filters_come_back_from_the_aof(new_server, preamble):
 
 
 def test_info_size_is_equal_on_master_and_replica_at_every_step(new_server):
-    """Whichever way a filter came to be there: by the stream, or by a file."""
+    """The filter may arrive by the stream or by a file."""
     config = {"save": "", **QUIET}
     master, replica = new_server(config=config, tcp=True), new_server(config=config, tcp=True)
     here, there = master.connection().call, replica.connection().call

@@ -1,9 +1,9 @@
-"""The module needs nothing of the server but what the module API promises: other commands may be
-renamed away, and another module's handler of keyspace events may do to the keys what it likes
-while our command runs (neighbour.c: NEIGHBOUR.ON event command).
+"""The module relies on the module API alone: other commands may be renamed, and another module's handler
+of keyspace events may change the keys in any way while a BF.* command runs (neighbour.c: NEIGHBOUR.ON
+event command).
 
-The oracle of the handlers: a command during which a handler acts leaves what the command and then
-the same act of a client leave; the client sees the same reply; a replica has the same keys.
+The oracle of the handlers: a command during which a handler acts has the same result as the command and
+then the same act of a client; the client sees the same reply; a replica has the same keys.
 """
 
 import os
@@ -59,13 +59,13 @@ def test_a_lookup_by_a_handler_does_not_change_which_item_is_added(call, words, 
 
 
 def test_a_lookup_of_the_same_item_by_a_handler_answers_once_it_is_added(call):
-    """A new filter is given to the key with its items."""
+    """A new filter is stored in the key with its items."""
     assert call("NEIGHBOUR.ON", "new", "BF.EXISTS", "k", "hello") == OK
     assert call("BF.ADD", "k", "hello") == ONE
     assert call("NEIGHBOUR.SAW").plain == [1, b":1\r\n"]
 
 
-# ---- Every writing command, with a handler that takes its key away -------------------------------
+# ---- Every writing command, with a handler that removes its key ----------------------------------
 
 SIZES = {"packed": "100", "unpacked": "100000"}  # small filters rest packed in one allocation
 
@@ -149,7 +149,7 @@ NEW = [name for name in CASES if "new" in name or name in ("reserve", "loadchunk
 
 # What a handler does to the key
 REPLACE = "redis.call('DEL', 'k') return redis.call('BF.INSERT', 'k', 'CAPACITY', 7, 'ITEMS', 'theirs')"
-TAKES_AWAY = {
+REMOVES = {
     "deletes": ("DEL", "k"),
     "unlinks": ("UNLINK", "k"),
     "overwrites": ("SET", "k", "a string"),
@@ -217,11 +217,11 @@ def check(call, case, size, event, act):
     assert call("PING") == simple("PONG")
 
 
-@pytest.mark.parametrize("act", [*TAKES_AWAY, *LEAVES])
+@pytest.mark.parametrize("act", [*REMOVES, *LEAVES])
 @pytest.mark.parametrize("case", CASES)
 def test_a_handler_of_the_event_may_do_anything_to_the_key(server, replica, call, case, act):
     for size in SIZES:
-        check(call, case, size, CASES[case](size)[2], {**TAKES_AWAY, **LEAVES}[act])
+        check(call, case, size, CASES[case](size)[2], {**REMOVES, **LEAVES}[act])
         until_in_sync(replica, server)
         assert everything(replica.connection().call) == everything(call), "the replica has other keys"
 
@@ -231,11 +231,11 @@ def test_a_handler_of_the_event_may_do_anything_to_the_key(server, replica, call
 # the key holds the only reference to the value, then uses that value, asserts that the key is there
 # and removes its TTL (removeExpire). So those acts are left out, and setting a TTL too.
 USES = {name: LEAVES[name] for name in LEAVES if name != "expires"}
-LEFT_OUT = "a handler of `new` that takes the key away breaks the server itself: setKey() uses the value afterwards"
+LEFT_OUT = "a handler of `new` that removes the key breaks the server itself: setKey() uses the value afterwards"
 
 
 def use_of_new(case, act):
-    """What a filter takes that is being loaded: it refuses the others."""
+    """The commands that a filter accepts while it is being loaded; it refuses the others."""
     is_loading = case == "loadchunk-header" and act in ("adds", "adds-many", "clears")
     return USES["copies" if is_loading else act]
 
@@ -259,11 +259,11 @@ def test_what_a_handler_does_to_the_new_key_comes_after_its_creation_in_the_stre
 
 
 @pytest.mark.skip(reason=LEFT_OUT)
-def test_a_handler_of_the_new_key_may_take_it_away():
+def test_a_handler_of_the_new_key_may_remove_it():
     pass
 
 
-# ---- Commands that are renamed away --------------------------------------------------------------
+# ---- Commands that are renamed -------------------------------------------------------------------
 
 
 def renamed(*names, to=""):
@@ -311,7 +311,7 @@ def test_a_replaced_filter_is_replaced_on_the_replica_and_in_the_aof_whatever_is
 
 
 def test_saving_a_large_filter_runs_no_command_of_the_server(new_server):
-    """Nor does it announce a change of the configuration: a child may, the server itself may not."""
+    """It announces no change of the configuration either: a child may, the server itself may not."""
     server = new_server(config={"rdbcompression": "yes"})
     call = server.connection().call
     load_random(call, "dense", 1 << 20)
@@ -327,8 +327,8 @@ def test_saving_a_large_filter_runs_no_command_of_the_server(new_server):
 
 @pytest.mark.skipif(INSTRUMENTED, reason="the server that refuses its file leaks a line of it")
 def test_a_command_of_the_module_cannot_be_renamed_by_the_file():
-    """So no stream has a name of ours that another server does not know: the server looks the name
-    up before any module is loaded."""
+    """The server looks the name up before any module is loaded. So no stream has a BF.* command under a
+    name that another server lacks."""
     server = Server(config=renamed("BF.ADD", to="xyz"))
     try:
         with pytest.raises(ServerDied):

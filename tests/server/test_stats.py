@@ -1,5 +1,5 @@
-"""BF.STATS, and what BF.MERGE logs: the contract's section 4. That the estimates and rates are true
-is measured in unit/test_statistics.c."""
+"""BF.STATS, and what BF.MERGE logs. unit/test_statistics.c measures that the estimates and rates are
+true."""
 
 import math
 
@@ -53,9 +53,9 @@ def test_every_field_is_what_the_filter_is(call, call3, words, layout, hash_):
     assert math.isclose(seen["promised error rate"], promised, rel_tol=1e-5)  # BF.DEBUG has six digits
     assert seen["bits per key"] == (9.6 if by_bits else m / about["Capacity"])
     assert seen["items are estimated"] is False
-    for layer, told, fill in zip(layers, seen["layers"], fills):
-        assert list(told) == LAYER_FIELDS
-        assert list(told.values()) == [layer.capacity, layer.size, layer.bits, layer.hashes, fill]
+    for layer, row, fill in zip(layers, seen["layers"], fills):
+        assert list(row) == LAYER_FIELDS
+        assert list(row.values()) == [layer.capacity, layer.size, layer.bits, layer.hashes, fill]
     assert len(seen["layers"]) == len(layers)
 
 

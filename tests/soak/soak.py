@@ -4,7 +4,7 @@ out of memory, evicts, restarts and is killed.
     make soak MINUTES=10 [SERVER=valkey-9] [SEED=n]
 
 Four workers (worker.py) never stop but at checkpoints. A cycle is three blocks of load; after each,
-with the workers at rest, every item of every filter is asked for on the master and on the replica, and
+with the workers at rest, every item of every filter is looked up on the master and on the replica, and
 both have the same DEBUG DIGEST. Within a block:
 
     plain       no memory limit; BGSAVE and BGREWRITEAOF under load
@@ -50,7 +50,7 @@ AOF = {"appendonly": "yes", "appendfsync": "everysec"}
 
 
 class State:
-    """What workers and conductor share: who may run, and what the server is allowed to do."""
+    """What workers and conductor share: which workers may run, and what the server is allowed to do."""
 
     def __init__(self):
         self.seed = SEED
@@ -231,8 +231,8 @@ class Soak:
 
     def check_leaks(self):
         """With the others at rest, one worker does everything to its filters and drops them, round by
-        round. The server is late in telling what clients take, up or down: so its client is a new one
-        each time, and the median is taken."""
+        round. The server updates the memory of clients with a delay, so the client is a new one each time,
+        and the median is taken."""
         used = []
         for _ in range(LEAK_ROUNDS):
             for _ in range(5):
@@ -300,20 +300,21 @@ class Soak:
         return sum(getattr(worker, name) for worker in self.workers)
 
     def check_rate(self):
-        """False yes: at most what is promised of full filters, and as many as BF.STATS states, 5 sigmas."""
-        expected = self.total("expected_yes")
-        if self.total("false_yes") > expected + 5 * expected**0.5:
-            raise Fault("%d false yes of %d, at most %d promised" % (self.total("false_yes"), self.total("absent"), expected))
+        """There are at most as many false positives as full filters may have, and as many as BF.STATS states,
+        within 5 sigmas."""
+        expected = self.total("expected_positives")
+        if self.total("false_positives") > expected + 5 * expected**0.5:
+            raise Fault("%d false positives of %d, at most %d promised" % (self.total("false_positives"), self.total("absent"), expected))
         stated = self.total("stated_expected")
-        if abs(self.total("stated_yes") - stated) > 5 * stated**0.5:
-            raise Fault("%d false yes of %d, BF.STATS spoke of %.0f" % (self.total("stated_yes"), self.total("stated"), stated))
+        if abs(self.total("stated_positives") - stated) > 5 * stated**0.5:
+            raise Fault("%d false positives of %d, BF.STATS stated %.0f" % (self.total("stated_positives"), self.total("stated"), stated))
 
     def report(self, cycles, faults):
         version = server_info(self.replica.call, "server")
         print("%s %s" % (version.get("server_name", "redis"), version.get("valkey_version") or version["redis_version"]), end=", ")
         print("%d cycles, seed %d: %s" % (cycles, SEED, ", ".join("%d %s" % (n, name) for name, n in self.counts.items())))
-        print("false yes: %d of %d, promised at most %.0f" % (self.total("false_yes"), self.total("absent"), self.total("expected_yes")))
-        print("false yes: %d of %d, stated %.0f" % (self.total("stated_yes"), self.total("stated"), self.total("stated_expected")))
+        print("false positives: %d of %d, promised at most %.0f" % (self.total("false_positives"), self.total("absent"), self.total("expected_positives")))
+        print("false positives: %d of %d, stated %.0f" % (self.total("stated_positives"), self.total("stated"), self.total("stated_expected")))
         done = sum((worker.done for worker in self.workers), Counter())
         print(", ".join("%d %s" % (n, name) for name, n in sorted(done.items())))
         print("refused for want of memory: %d; keys gone: %d" % (self.total("refused"), self.total("gone")))

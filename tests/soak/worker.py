@@ -1,11 +1,11 @@
-"""The soak's workers: each has filters of its own, and a model that knows what every answer must be.
+"""The soak's workers: each has filters of its own, and a model that predicts every answer.
 
-A worker is the only one to touch its filters, so its model is exact: an item that was added is found,
-a known one answers 0 to an add, BF.CARD is the number of adds that answered 1 (and, once the filter was
-merged, intersected or imported, since then: it begins with the estimate). Whether a key is still
-there is asked inside the same transaction; it may be gone only if it had a time to live or lived
-while the server evicted keys. Besides, all workers add to `shared` filters: there each knows its own
-items, and the answers of 1 of all of them add up to BF.CARD.
+A worker is the only one to touch its filters, so its model is exact: an item that was added is found, a
+present one answers 0 to an add, and BF.CARD is the number of adds that answered 1. Once the filter was
+merged, intersected or imported, BF.CARD is the estimate plus the adds since then. The same transaction
+checks whether a key is still there; it may be gone only if it had a time to live or lived while the server
+evicted keys. All workers also add to `shared` filters: each tracks its own items there, and all answers of
+1 add up to BF.CARD.
 """
 
 import collections
@@ -41,11 +41,11 @@ def named(reply):
 
 
 class Fault(Exception):
-    """The server did what it must not."""
+    """The server gave a wrong answer."""
 
 
 class Model:
-    """One filter as its worker knows it."""
+    """The model of one filter."""
 
     def __init__(self, key, kind):
         self.key, self.kind = key, kind
@@ -67,7 +67,7 @@ class Model:
 
     @property
     def own(self):
-        """Words of BF.IMPORT: what the bytes do not tell."""
+        """Words of BF.IMPORT for what the bytes do not have."""
         return [word for name in ("EXPANSION", "HASH") if name in self.kind for word in (name, self.kind[self.kind.index(name) + 1])]
 
 
@@ -81,9 +81,9 @@ class Worker(threading.Thread):
         self.connection = Connection(address, timeout=120)
         self.call = self.connection.call
         self.count = 0  # of items ever made, so that none comes twice
-        self.operations = self.checks = self.absent = self.false_yes = self.gone = self.refused = 0
-        self.expected_yes = 0.0
-        self.stated = self.stated_yes = 0  # as BF.STATS has it
+        self.operations = self.checks = self.absent = self.false_positives = self.gone = self.refused = 0
+        self.expected_positives = 0.0
+        self.stated = self.stated_positives = 0  # as BF.STATS has it
         self.stated_expected = 0.0
         self.done = collections.Counter()
         self.problem = None
@@ -94,7 +94,7 @@ class Worker(threading.Thread):
         try:
             while self.state.wait_for_turn():
                 self.step()
-        except Exception as problem:  # told by the conductor
+        except Exception as problem:  # the conductor reports it
             self.problem = problem
             self.state.failed()
 
@@ -104,7 +104,7 @@ class Worker(threading.Thread):
             return self.create(model)
         if len(model.items) >= MOST_ITEMS:
             return self.drop(model)
-        acts = [self.add] * 10 + [self.ask] * 10 + [self.add_shared] * 4
+        acts = [self.add] * 10 + [self.look_up] * 10 + [self.add_shared] * 4
         acts += [self.drop, self.expire, self.copy, self.reload_chunks, self.restore, self.rename]
         acts += [self.merge, self.merge, self.intersect, self.clear, self.export, self.export, self.statistics, self.statistics]
         act = self.random.choice(acts)
@@ -114,8 +114,8 @@ class Worker(threading.Thread):
         """The replies to a series about one filter, or None if memory was short and it was refused.
 
         Where the key may go at any time, or all must be done or nothing, the series is a transaction;
-        the server refuses even to queue one when memory is used up. Else it is a pipeline, in which
-        reads go on."""
+        the server refuses even to queue one when memory is used up. Otherwise it is a pipeline, in which
+        reads still work."""
         self.operations += len(commands)
         if model.may_be_gone or at_once:
             replies = self.connection.pipeline([("MULTI",), *commands, ("EXEC",)])
@@ -183,7 +183,7 @@ class Worker(threading.Thread):
         self.learn(model, new, answers, len(known))
 
     def learn(self, model, items, reply, skip=0):
-        """What adding new `items` answered; answers to known ones stand before."""
+        """Takes the answers to adding new `items`; answers to present ones stand before."""
         answers = reply.value[skip:]
         for item, answer in zip(items, answers):
             if answer.is_error:
@@ -196,7 +196,7 @@ class Worker(threading.Thread):
         stopped = answers and answers[-1] == error(FULL)
         self.check(stopped or len(answers) == len(items), "%s: %d answers", model.key, len(answers))
 
-    def ask(self, model, count=100):
+    def look_up(self, model, count=100):
         known, absent = self.some(model, count), self.absent_items()
         replies = self.together(
             model, ("EXISTS", model.key), ("BF.MEXISTS", model.key, *known, *absent), ("BF.CARD", model.key), ("BF.INFO", model.key)
@@ -212,8 +212,8 @@ class Worker(threading.Thread):
         if model.is_estimated:  # it may hold more than was promised: see statistics
             return
         self.absent += len(absent)
-        self.false_yes += sum(answers[len(known) :])
-        self.expected_yes += len(absent) * (0.0031 if model.kind[0] == "BITSPERKEY" else float(model.kind[0]))
+        self.false_positives += sum(answers[len(known) :])
+        self.expected_positives += len(absent) * (0.0031 if model.kind[0] == "BITSPERKEY" else float(model.kind[0]))
 
     def add_shared(self, _):
         if self.state.is_evicting:
@@ -262,17 +262,17 @@ class Worker(threading.Thread):
         try:
             pieces = dump(self.call, model.key)
         except AssertionError:  # gone: not found
-            return self.ask(model)
+            return self.look_up(model)
         self.twin(model, lambda: [("BF.LOADCHUNK", model.key + ":twin", i, data) for i, data in pieces])
 
     def restore(self, model):
         reply = self.call("DUMP", model.key)
         if reply.value is None:
-            return self.ask(model)
+            return self.look_up(model)
         self.twin(model, lambda: [("RESTORE", model.key + ":twin", 0, reply.value)])
 
     def twin(self, model, commands):
-        """Same digest, which tells whether there is a time to live, too; then it goes again."""
+        """The copy has the same digest, which includes the time to live; then the copy is deleted."""
         names = (model.key, model.key + ":twin")
         replies = self.together(model, ("EXISTS", names[0]), ("PERSIST", names[0]), *commands(), ("DEBUG", "DIGEST-VALUE", *names), ("UNLINK", names[1]))
         if replies is None or not self.is_there(model, replies[0]):
@@ -282,7 +282,7 @@ class Worker(threading.Thread):
         one, other = replies[-2].plain
         self.check(one == other, "%s: its twin is another", model.key)
 
-    # ---- filters looked into, put together, emptied, taken out and in
+    # ---- filters measured, combined, emptied, exported and imported
 
     def statistics(self, model):
         """BF.STATS agrees with BF.INFO and the model; its error rates, all together, with what is answered."""
@@ -306,7 +306,7 @@ class Worker(threading.Thread):
         self.check(seen["state"] == usual or overfilled, "%s: %r", model.key, seen)
         if model.kind != TINY:
             self.stated += len(absent)
-            self.stated_yes += sum(replies[3].plain)
+            self.stated_positives += sum(replies[3].plain)
             self.stated_expected += len(absent) * float(seen["current error rate"])
         self.done["statistics"] += 1
 
@@ -318,7 +318,7 @@ class Worker(threading.Thread):
         return no_room
 
     def estimate(self, model, stats):
-        """Nobody knows the count any more: it is what the bits say, rounded in each layer."""
+        """The count becomes the estimate from the bits, rounded in each layer."""
         seen = named(stats)
         off = abs(seen["items"] - seen["estimated items"])
         self.check(off <= len(seen["layers"]), "%s: %r", model.key, seen)
@@ -331,7 +331,7 @@ class Worker(threading.Thread):
         return [("BF.RESERVE", name, *model.kind), ("BF.INSERT", name, "NOCREATE", "ITEMS", *items)]
 
     def merge(self, model):
-        """New items come in by way of another filter; `twin` gets them by adds, and has the same bits."""
+        """New items are merged from another filter; `twin` gets them by adds, and has the same bits."""
         old, new = self.some(model, 5), self.fresh(self.random.choice([1, 30, 200]))
         names = part, twin = model.key + ":part", model.key + ":twin"
         digest = ("DEBUG", "DIGEST-VALUE", model.key)
@@ -364,20 +364,20 @@ class Worker(threading.Thread):
         self.done["merges"] += 1
 
     def taken(self, model, items, answers):
-        """Those items that were added; errors are such as there may be."""
+        """The items that were added; only expected errors may occur."""
         errors = [answer for answer in answers if answer.is_error]
         allowed = [error(FULL)] * (not model.is_scaling) + [error(GROWTH_FAILED)] * self.state.is_short
         self.check(all(answer in allowed for answer in errors), "%s: %r", model.key, errors)
         return [item for item, answer in zip(items, answers) if not answer.is_error]
 
     def intersect(self, model):
-        """What two filters have in common takes the place of one: it says yes where both did."""
+        """The intersection of two filters replaces one of them: it answers 1 where both did."""
         common, new = self.some(model, self.random.choice([5, 50, 500])), self.fresh(20)
-        part, asked = model.key + ":part", [*common, *new, *self.some(model, 50), *self.absent_items()]
+        part, queried = model.key + ":part", [*common, *new, *self.some(model, 50), *self.absent_items()]
         replies = self.together(
             model, ("EXISTS", model.key), *self.part(model, common + new), ("BF.INFO", model.key, "FILTERS"), ("BF.INFO", part, "FILTERS"),
-            ("BF.MEXISTS", model.key, *asked), ("BF.MEXISTS", part, *asked), ("BF.INTERSTORE", part, model.key, part),
-            ("BF.MEXISTS", part, *asked), ("BF.STATS", part), ("BF.INTERSTORE", model.key + ":none", part, model.key + ":nothing"),
+            ("BF.MEXISTS", model.key, *queried), ("BF.MEXISTS", part, *queried), ("BF.INTERSTORE", part, model.key, part),
+            ("BF.MEXISTS", part, *queried), ("BF.STATS", part), ("BF.INTERSTORE", model.key + ":none", part, model.key + ":nothing"),
             ("EXISTS", model.key + ":none"), at_once=True,
         )  # fmt: skip
         if replies is None or not self.is_there(model, replies[0]):
@@ -399,7 +399,7 @@ class Worker(threading.Thread):
         self.done["intersections"] += 1
 
     def replace(self, model, name, items, stats):
-        """Another filter takes the place of the model's, and has these of its items."""
+        """Another filter replaces the model's, and has these of its items."""
         reply = self.call("RENAME", name, model.key)
         if reply != OK:  # evicted in between
             return self.check(model.may_be_gone, "RENAME of %s: %r", name, reply)
@@ -422,7 +422,7 @@ class Worker(threading.Thread):
         self.done["clears"] += 1
 
     def export(self, model):
-        """Out and in again, in the place of the original: the same bytes and answers."""
+        """An export, imported again over the original, gives the same bytes and answers."""
         replies = self.together(model, ("EXISTS", model.key), ("BF.EXPORT", model.key, *model.format), ("BF.INFO", model.key))
         if replies is None or not self.is_there(model, replies[0]):
             return
@@ -431,9 +431,9 @@ class Worker(threading.Thread):
             return self.check(replies[1] == error(MANY_LAYERS), "BF.EXPORT of %s: %r", model.key, replies[1])
         data, twin = replies[1].plain, model.key + ":twin"
         words = ("BF.IMPORT", twin, *model.format, "CAPACITY", capacity, *model.own, "REPLACE", "DATA", data)
-        asked = self.some(model, 100) + self.absent_items()
+        queried = self.some(model, 100) + self.absent_items()
         replies = self.together(
-            model, ("EXISTS", model.key), words, words, ("BF.MEXISTS", model.key, *asked), ("BF.MEXISTS", twin, *asked),
+            model, ("EXISTS", model.key), words, words, ("BF.MEXISTS", model.key, *queried), ("BF.MEXISTS", twin, *queried),
             ("BF.EXPORT", twin, *model.format), ("BF.STATS", twin), at_once=True,
         )  # fmt: skip
         if replies is None or not self.is_there(model, replies[0]) or self.is_refused(*replies[1:3]):
@@ -452,18 +452,18 @@ class Worker(threading.Thread):
             model.may_be_gone = model.may_be_gone or model.exists
 
     def audit(self, address=None):
-        """Every item of every filter; here, or on the replica. TTLs end: what had one is dropped."""
+        """Looks up every item of every filter, here or on the replica. Filters with a TTL are dropped."""
         for model in self.models:
             if not model.exists:
                 continue
             if address is None:
                 self.call("PERSIST", model.key)
-                self.ask(model, count=len(model.items))
+                self.look_up(model, count=len(model.items))
                 model.may_be_gone = False
             else:
-                self.ask_replica(model, address)
+                self.look_up_on_replica(model, address)
 
-    def ask_replica(self, model, address):
+    def look_up_on_replica(self, model, address):
         connection = Connection(address, timeout=120)
         answers = connection.call("BF.MEXISTS", model.key, *model.items).plain if model.items else []
         card = connection.call("BF.CARD", model.key)
@@ -473,10 +473,10 @@ class Worker(threading.Thread):
         self.check(card.value == model.ones, "the replica: BF.CARD of %s", model.key)
 
     def do_everything(self):
-        """To each of its filters, none of which is there, before or after."""
+        """Does everything to each of its filters; none of them exists before or after."""
         for model in self.models:
             for act in (self.create, self.add, self.merge, self.intersect, self.add, self.export, self.copy, self.reload_chunks, self.restore,
-                        self.rename, self.merge, self.ask, self.statistics, self.clear, self.add, self.add, self.clear, self.drop):  # fmt: skip
+                        self.rename, self.merge, self.look_up, self.statistics, self.clear, self.add, self.add, self.clear, self.drop):  # fmt: skip
                 act(model)
 
     def reconnect(self, address):

@@ -28,7 +28,7 @@ set -eu
 say() { echo "deps: $*" >&2; }
 die() { say "$*"; exit 1; }
 
-# ---- packages: asked for by what they give, so that other installations count too ----
+# ---- packages: each is looked for by what it provides, so that other installations count too ----
 
 have_command() { command -v "$1" >/dev/null 2>&1; }
 have_header() { echo "#include <$1>" | "$CC" -E -x c - >/dev/null 2>&1; }
@@ -176,7 +176,7 @@ source_version() {
 }
 
 # Redis 7 where there is a choice: its header is under the BSD licence and has every call we need.
-# Valkey's redismodule.h will not do: it asks the server for ValkeyModule_ names, which Redis lacks.
+# Valkey's redismodule.h will not do: it looks up ValkeyModule_ names in the server, which Redis lacks.
 fetch_header() {
     say "fetching redismodule.h from the redis source package"
     work=$PWD/build/apt
@@ -200,7 +200,7 @@ fetch_header() {
 case $1 in interop | clients)
     packages=$(echo $(missing_"$1"))
     [ -z "$packages" ] || (install_packages $packages) ||
-        for package in $packages; do # one that is not to be had keeps no other away
+        for package in $packages; do # one by one: a missing package prevents no other
             (install_packages "$package") || :
         done
     exit 0 ;;

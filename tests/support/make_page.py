@@ -2,9 +2,9 @@
 
     make_page.py module/extras/page/index.html build/page/index.html
 
-The style sheet goes in as it is. The modules follow each other, imported ones first, without their
-`import` lines and `export` words; top-level names must therefore differ, and the browser says so if
-they do not.
+The style sheet is inserted as it is. The modules follow each other, imported ones first, without their
+`import` lines and `export` words. Top-level names must therefore differ; if they do not, the browser
+reports an error.
 """
 import re
 import sys

@@ -2,8 +2,8 @@
 ecosystem's own tools in a copy of their folder under build/, and run.
 
 A *_program() function takes such a copy, fetches the packages its package file names, compiles what
-is to be compiled, and returns the command. Skip: a toolchain or a package is not to be had. Failed:
-it is there, and something is wrong.
+is to be compiled, and returns the command. It raises Skip if a toolchain or a package is not available,
+and Failed if something else is wrong.
 """
 import os
 import re
@@ -16,7 +16,7 @@ RUN_SECONDS = 120
 
 
 class Skip(Exception):
-    """The toolchain or the package is missing: nothing can be said about this program."""
+    """The toolchain or the package is missing: this program cannot be tested."""
 
 
 class Failed(Exception):
@@ -24,7 +24,7 @@ class Failed(Exception):
 
 
 def run(command, cwd, problem=Failed, stdin=b"", seconds=RUN_SECONDS, environment=None):
-    """Standard output of a command; raises `problem` with the end of what it said if it fails."""
+    """Standard output of a command; raises `problem` with the end of its output if it fails."""
     command = list(map(str, command))
     try:
         done = subprocess.run(command, cwd=cwd, input=stdin, stdout=subprocess.PIPE, timeout=seconds,
@@ -47,7 +47,7 @@ def need(*tools):
 
 
 def fetch(folder, *command, **more):
-    """A step that may fail for want of a package: then the program is skipped."""
+    """A step that fails if a package is not available: then the program is skipped."""
     return run(command, folder, problem=Skip, seconds=PREPARE_SECONDS, **more)
 
 

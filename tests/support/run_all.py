@@ -18,7 +18,7 @@ from pathlib import Path
 TARGETS = ["test", "asan", "tsan", "valgrind", "test-page", "test-interop", "test-clients", "test-deb",
            "test-damaged", "test-servers"]
 COUNTS = re.compile(r"^(\d+) passed, (\d+) failed(?:, (\d+) skipped)?$", re.M)
-# pytest's "SKIPPED [1] file:line: reason", behind a server's name too, and the other runners' "skipped: reason"
+# pytest's "SKIPPED [1] file:line: reason", also after a server's name, and the other runners' "skipped: reason"
 REASON = re.compile(r"^(?:[\w.-]+: )?(?:SKIPPED \[.*|\s*skipped: .*)$", re.M)
 
 

@@ -81,7 +81,7 @@ def run_server(paths, out, counts):
 
 
 def sanitizer_reports(out):
-    """Reports of crashes, leaks and races; a refused allocation leaves a mere WARNING, which is no fault."""
+    """Reports of crashes, leaks and races; a failed allocation leaves only a WARNING, which is no fault."""
     for path in sorted(glob.glob(os.path.join(out, "report.*"))):
         with open(path, errors="replace") as report:
             text = report.read()

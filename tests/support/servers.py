@@ -5,7 +5,7 @@
 Each server is unpacked from Debian's packages, with all its libraries, the C library included, into
 build/servers/<name>/root, and started through that root's own dynamic linker: nothing is installed,
 and servers of a newer Debian run here. The packages come from the machine's own Debian mirror: its
-apt sources are read, and the same address, options and key are asked for another release. apt works
+apt sources are read, and the same address, options and key are used for another release. apt works
 on state and cache folders of its own. `rm -r build/servers` fetches anew.
 
 --fetch only unpacks them and prints each server's program, to be used as REDIS_SERVER.
@@ -56,7 +56,7 @@ exec "$root/{loader}" --library-path "{libraries}" "$root/usr/bin/{program}" "$@
 
 
 class Problem(Exception):
-    """The server cannot be had here; the text says why."""
+    """The server is not available here; the text has the reason."""
 
 
 # ---- The machine's Debian mirror -------------------------------------------------------------

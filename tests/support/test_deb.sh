@@ -6,8 +6,8 @@
 #   test_deb.sh directory    directory has the package; base.tar, the fresh Debian, is kept there
 #
 # The mirror is the one this machine's apt uses. Packages are fetched through the machine's network;
-# servers run in a network, process and mount namespace of their own, so they meet no other server,
-# and end with it.
+# servers run in a network, process and mount namespace of their own, so they see no other server,
+# and end with the namespace.
 set -eu
 
 out=$(cd "$1" && pwd)
@@ -53,7 +53,7 @@ fresh_debian() {
     mkdir "$root"
     tar -C "$root" -xf "$out/base.tar"
     cp /etc/resolv.conf "$root/etc/resolv.conf"
-    # Nobody is there to say yes; and no server may start in the machine's own network.
+    # apt must not ask questions, and no server may start in the machine's own network.
     echo 'APT::Get::Assume-Yes "true";' >"$root/etc/apt/apt.conf.d/99test"
     printf '#!/bin/sh\nexit 101\n' >"$root/usr/sbin/policy-rc.d"
     chmod 755 "$root/usr/sbin/policy-rc.d"
@@ -85,22 +85,22 @@ alone "sh -eu ./use" >"$out/use.log" 2>&1 || { cat "$out/use.log" >&2; die "it d
 man=$root/usr/share/man/man1/bloomport.1.gz
 [ -s "$man" ] || die "no man page"
 
-say "remove without having taken the lines out: it must warn"
+say "remove the package while the lines are still there: it must warn"
 in_network 'apt-get -q remove bloomport' 2>&1 | grep -q 'redis.conf still loads the module' || die "no warning"
 in_network 'apt-get -q install ./build/deb/bloomport_*.deb' >"$out/again.log" 2>&1 || die "did not install again"
 
 say "$remove"
-echo "$remove" | grep -v 'apt remove' >"$root/root/take_out"
-printf '%s\n' 'redis-cli BF.ADD visitors alice' 'redis-cli SHUTDOWN' >>"$root/root/take_out"
-alone "sh -u ./take_out" >"$out/after.log" 2>&1
-grep -qi "unknown command 'BF.ADD'" "$out/after.log" || { cat "$out/after.log" >&2; die "not taken out"; }
+echo "$remove" | grep -v 'apt remove' >"$root/root/unload"
+printf '%s\n' 'redis-cli BF.ADD visitors alice' 'redis-cli SHUTDOWN' >>"$root/root/unload"
+alone "sh -u ./unload" >"$out/after.log" 2>&1
+grep -qi "unknown command 'BF.ADD'" "$out/after.log" || { cat "$out/after.log" >&2; die "the module is still loaded"; }
 in_network "$(echo "$remove" | grep 'apt remove')" >"$out/remove.log" 2>&1 || die "did not remove"
 in_network 'apt-get -q autoremove --purge' >>"$out/remove.log" 2>&1 || die "did not autoremove"
 echo 'service redis-server start; redis-cli PING; redis-cli SHUTDOWN' >"$root/root/start"
 alone "sh -u ./start" >"$out/after.log" 2>&1
 grep -q PONG "$out/after.log" || { cat "$out/after.log" >&2; die "the server does not start without it"; }
 files >"$out/after"
-diff "$out/before" "$out/after" >&2 || die "removing left something, or took too much"
+diff "$out/before" "$out/after" >&2 || die "removing left files, or removed too many"
 rm -rf "$root"
 say "installs, works and removes cleanly"
 echo "1 passed, 0 failed"

@@ -14,7 +14,7 @@ __attribute__((unused)) static enum status add_growing(struct filter *filter, st
     return st == STATUS_OK ? filter_add(filter, hash, added) : st;
 }
 
-/* The same for an array, as batch_add_many. */
+/* batch_add_many, and filter_grow where the filter has to grow. */
 __attribute__((unused)) static enum status add_many_growing(struct filter *filter,
                                                             const struct hash *hashes, size_t n,
                                                             uint64_t max_bytes, bool *added,

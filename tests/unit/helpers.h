@@ -92,17 +92,17 @@ UNUSED static struct hash item_hash(enum scheme scheme, uint64_t i) {
     return hash_item(scheme, text, (size_t)len);
 }
 
-/* ---- An allocator that counts, hands out dirty memory, and fails when told to ---- */
+/* ---- An allocator that counts, hands out dirty memory, and fails on demand ---- */
 
 #define SPY_HEADER 64 // room for the size, keeping every alignment
 
 static struct {
-    long live;        // blocks handed out and not given back
+    long live;        // blocks allocated and not freed
     uint64_t bytes;   // in them
     long calls;       // since spy_reset
     long fail_at;     // the call that fails, counted from 1; 0: none
     bool fail_always; // every call from fail_at on fails
-    uint64_t largest; // the largest size asked for since spy_reset
+    uint64_t largest; // the largest size requested since spy_reset
 } spy;
 
 static void *spy_alloc(size_t size) {
@@ -163,7 +163,7 @@ UNUSED static void spy_fail_at(long n) {
 
 /* ---- Filters ---- */
 
-/* A filter by error rate, that must come to be. */
+/* A filter by error rate; creating it must succeed. */
 UNUSED static struct filter *filter_by_error(uint64_t capacity, double error_rate,
                                              uint32_t expansion) {
     struct filter_params params = {
@@ -173,7 +173,7 @@ UNUSED static struct filter *filter_by_error(uint64_t capacity, double error_rat
     return filter;
 }
 
-/* A filter by bits per key, that must come to be. */
+/* A filter by bits per key; creating it must succeed. */
 UNUSED static struct filter *filter_by_bits(uint64_t capacity, double bits_per_key,
                                             uint32_t expansion) {
     struct filter_params params = {
@@ -183,7 +183,7 @@ UNUSED static struct filter *filter_by_bits(uint64_t capacity, double bits_per_k
     return filter;
 }
 
-/* Adds item `i`, which must work; true if it counted. */
+/* Adds item `i`, which must succeed; true if it counted. */
 UNUSED static bool add_item(struct filter *filter, uint64_t i) {
     bool added = false;
     assert_int_equal(add_growing(filter, item_hash(filter->scheme, i), FILTER_NO_LIMIT, &added),
@@ -227,7 +227,7 @@ static inline bool same_layer(const struct layer *a, const struct layer *b) {
            memcmp(a->bits, b->bits, layer_bytes(a->nbits)) == 0;
 }
 
-/* True if no one can tell the two apart: every field and every bit, but no pointer. */
+/* True if the two filters are equal in every field and every bit; pointers may differ. */
 UNUSED static bool same_filter(const struct filter *a, const struct filter *b) {
     if (a->nlayers != b->nlayers || a->expansion != b->expansion || a->layout != b->layout ||
         a->scheme != b->scheme || a->is_foreign != b->is_foreign || a->growth != b->growth ||

@@ -1,6 +1,6 @@
 /* Many items at once: filter_contains_many and filter_add_many do exactly what one call per item
  * does, in answers, bits and counts. The oracle is filter_contains and filter_add, item by item, on
- * a deep copy; those are held to a naive model in test_layer.c and test_blocked.c. */
+ * a deep copy; test_layer.c and test_blocked.c compare those with a naive model. */
 
 #include "tests/unit/helpers.h"
 
@@ -9,7 +9,7 @@ static const size_t LENGTHS[] = {0, 1, 7, 8, 9, 15, 16, 17, 31, 32, 33, 255, 256
 /* ---- Windows ---- */
 
 struct window {
-    struct hash *hashes; // a block of exactly n: the sanitizer sees a read past its end
+    struct hash *hashes; // exactly n: the sanitizer sees a read past the end
     size_t n;
 };
 
@@ -20,7 +20,7 @@ static struct window window_of(enum scheme scheme, uint64_t first, size_t n) {
     return w;
 }
 
-/* Any items below `universe`: a small one gives items twice and thrice in a window. */
+/* Random items below `universe`: if that is small, a window has items two and three times. */
 static struct window random_window(struct rng *r, enum scheme scheme, uint64_t universe, size_t n) {
     struct window w = {malloc(n * sizeof(struct hash) + (n == 0)), n};
     for (size_t i = 0; i < n; i++) w.hashes[i] = item_hash(scheme, rng_below(r, universe));
@@ -33,9 +33,9 @@ static bool *answers_new(size_t n) {
     return answers;
 }
 
-/* ---- Against one by one ---- */
+/* ---- Against one item at a time ---- */
 
-/* Asks for the window at once; returns how many it contains. */
+/* Looks the window up at once; returns how many of its items the filter contains. */
 static size_t assert_contains_alike(const struct filter *filter, struct window w) {
     struct filter *before = copy_of(filter);
     bool *contained = answers_new(w.n);
@@ -47,7 +47,7 @@ static size_t assert_contains_alike(const struct filter *filter, struct window w
         }
         hits += contained[i];
     }
-    assert_true(same_filter(filter, before)); // looking changes nothing
+    assert_true(same_filter(filter, before)); // a lookup changes nothing
     free(contained);
     filter_free(before);
     return hits;
@@ -122,7 +122,7 @@ static struct filter *built(struct shape shape, uint32_t nlayers, uint64_t fill)
     return filter;
 }
 
-/* Every length of a window on one shape; half of the items are there before. */
+/* Tries every length of a window on one shape; half of the items are added before. */
 static void check_shape(struct shape shape, uint32_t nlayers, struct rng *r) {
     struct filter *filter = built(shape, nlayers, 60);
     for (size_t i = 0; i < COUNT(LENGTHS); i++) {
@@ -136,7 +136,8 @@ static void check_shape(struct shape shape, uint32_t nlayers, struct rng *r) {
     filter_free(filter);
 }
 
-/* Odd, even and a power of two; small enough to be wrong often, large enough not to be always. */
+/* Odd, even and a power of two; small enough for many false positives, large enough for some
+ * negatives. */
 static const uint64_t SIZES[] = {67, 1000, 4096, 65537};
 
 static void check_classic(enum scheme scheme, uint32_t from, uint32_t to, uint64_t stream) {
@@ -174,7 +175,7 @@ static void blocked_windows_of_every_length_equal_one_by_one(void **state) {
     }
 }
 
-/* One layer of every kind decides the answer alone: its items are in no other. */
+/* Each layer of every kind decides the answer alone once: its items are in no other layer. */
 static void an_item_of_any_layer_is_found_and_not_added_again(void **state) {
     (void)state;
     static const struct shape SHAPES[] = {{LAYOUT_CLASSIC, SCHEME_XXH64, 65537, 7},
@@ -210,7 +211,7 @@ static struct filter *filter_of(struct filter_params params) {
     return filter;
 }
 
-/* The second time comes 1 to 128 items after the first: within and beyond what is asked ahead. */
+/* The duplicate comes 1 to 128 items after the first: within and beyond the prefetched items. */
 static void an_item_twice_in_a_window_is_added_and_then_not(void **state) {
     (void)state;
     for (size_t kind = 0; kind < COUNT(KINDS); kind++) {
@@ -260,7 +261,7 @@ static void growth_many_times_within_a_window_equals_one_by_one(void **state) {
     }
 }
 
-/* Full after 0, 1, 2, ... items of the window, so that growth meets every place in it. */
+/* The filter is full after 0, 1, 2, ... items of the window, so that it grows at every place. */
 static void growth_at_every_place_of_a_window_equals_one_by_one(void **state) {
     (void)state;
     for (uint64_t layout = LAYOUT_CLASSIC; layout < LAYOUT_COUNT; layout++) {
@@ -293,7 +294,7 @@ static void a_non_scaling_filter_full_in_the_middle_stops_there(void **state) {
             if (filter_items(filter) == capacity && outcome.done < 256) {
                 assert_int_equal(outcome.status, STATUS_FULL);
                 assert_int_equal(outcome.added, capacity);
-                // Those behind it left no trace: at this rate not even by chance.
+                // Items after it set no bits: at this rate none is found even by chance.
                 for (size_t i = outcome.done; i < 256; i++) {
                     assert_false(filter_contains(filter, w.hashes[i]));
                 }
@@ -347,7 +348,7 @@ static void a_filter_that_is_more_than_full_grows_or_stops_as_one_by_one(void **
     }
 }
 
-/* The way the commands go: no growth allowed, and again from where it stopped. */
+/* The commands work so: no growth is allowed, and adding continues where it stopped. */
 static void a_window_that_may_not_grow_stops_and_can_be_gone_on_with(void **state) {
     (void)state;
     for (size_t kind = 0; kind < COUNT(KINDS); kind++) {

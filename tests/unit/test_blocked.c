@@ -1,6 +1,6 @@
-/* The BLOCKED layout, against a naive model written from the specification (FORMATS.md 8, Parquet's
- * split-block filter): words of 32 bits, 8 of them a block, stored little-endian. And the plain
- * code against that for AVX2: the same bits, answers and counts. */
+/* The BLOCKED layout, against a naive model written from the specification of Parquet's split-block
+ * filter: words of 32 bits, 8 of them a block, stored little-endian. The plain code is also
+ * compared with the AVX2 code: bits, answers and counts are equal. */
 
 #define _DEFAULT_SOURCE // for MAP_ANONYMOUS
 
@@ -76,7 +76,7 @@ static void assert_same_bits(const uint8_t *bits, const struct model *model) {
 static const uint64_t BLOCKS[] = {1,   2,   3,   4,   5,    7,    8,    31,   32,  33,
                                   100, 255, 256, 257, 1000, 1023, 1025, 4099, 7777};
 
-/* Any word; now and then one at an edge of its halves. */
+/* A random word; now and then one with an edge value in its halves. */
 static uint64_t random_hash(struct rng *r) {
     static const uint64_t EDGES[] = {0, 1, 0x7fffffff, 0x80000000, 0xfffffffe, 0xffffffff};
     uint64_t hash = rng_next(r);
@@ -85,8 +85,8 @@ static uint64_t random_hash(struct rng *r) {
     return hash;
 }
 
-/* Adds so many that blocks go from empty to nearly full; then asks. The bits are at an odd address:
- * nothing may count on alignment. */
+/* Adds so many items that blocks go from empty to nearly full, then looks items up. The bits are at
+ * an odd address, as the code may not rely on alignment. */
 static void check_against_the_model(uint64_t nblocks, uint64_t nitems, struct rng *r) {
     uint8_t *block = calloc(nblocks * 32 + 1, 1), *bits = block + 1;
     struct model model = model_new(nblocks);
@@ -102,7 +102,7 @@ static void check_against_the_model(uint64_t nblocks, uint64_t nitems, struct rn
         uint64_t hash = random_hash(r);
         assert_int_equal(blocked_contains(bits, nblocks * 256, hash), model_contains(&model, hash));
     }
-    assert_same_bits(bits, &model); // looking changes nothing
+    assert_same_bits(bits, &model); // a lookup changes nothing
     free(model.words);
     free(block);
 }
@@ -115,7 +115,7 @@ static void check_all_sizes(void) {
     }
 }
 
-/* True if the CPU has it, and it is switched on. */
+/* True if the CPU has AVX2, which is then switched on. */
 static bool with_simd(void) {
     if (blocked_use_simd(true)) return true;
     print_message("this CPU has no AVX2: there is plain code only, nothing to compare\n");
@@ -242,8 +242,8 @@ static void many_equal_one_by_one_for_every_length(void **state) {
 
 /* ---- Known filters ---- */
 
-/* Published: what parquet-mr wrote for "a0" to "a9" in one block, which other implementations of
- * the specification (arrow-rs among them) test themselves against. */
+/* A published vector: what parquet-mr wrote for "a0" to "a9" in one block. Other implementations of
+ * the specification (arrow-rs among them) test themselves with it. */
 static void the_block_of_parquet_mr_for_a0_to_a9_comes_out_byte_by_byte(void **state) {
     (void)state;
     static const uint8_t PUBLISHED[32] = {200, 1,   80, 20, 64,  68, 8,   109, 6,  37, 4,
@@ -264,7 +264,7 @@ static void the_block_of_parquet_mr_for_a0_to_a9_comes_out_byte_by_byte(void **s
 }
 
 /* Items "0" to "999" at 10 bits per key: 10000 bits are 40 blocks. The figures come from a Python
- * program that shares no code with us; golden = XXH64(the 1280 bytes, seed 0). */
+ * program that shares no code with this one; golden = XXH64(the 1280 bytes, seed 0). */
 static void blocked_filter_has_its_golden_bits(void **state) {
     (void)state;
     struct filter_params params = {.capacity = 1000, .bits_per_key = 10, .layout = LAYOUT_BLOCKED};
@@ -316,8 +316,8 @@ static void layer_counts_agree_with_the_naive_model(void **state) {
     }
 }
 
-/* The most blocks there can be, 128 GiB of addresses without memory behind them: the block is the
- * high half of the hash itself, and nothing overflows on the way. */
+/* The most blocks there can be, 128 GiB of addresses that no memory backs: the block is the high
+ * half of the hash itself, and nothing overflows. */
 static void the_largest_filter_uses_its_first_and_last_block(void **state) {
     (void)state;
     uint64_t nblocks = BLOCKED_MAX_BLOCKS, nbits = nblocks * BLOCKED_BLOCK_BITS;
@@ -373,14 +373,14 @@ static void by_error_rate_it_is_the_smallest_number_of_blocks_that_keeps_the_rat
             assert_true(sizing_error_rate(CAPACITIES[i], size, BLOCKED) <= RATES[j]);
             if (size.nbits == 256) continue;
             struct sizing less = {size.nbits - 256, 8};
-            // Of 10^7 blocks and more, one makes no difference that a double shows.
+            // From 10^7 blocks on, one more makes no difference that a double shows.
             double slack = size.nbits < 10000000 ? 0 : 1e-6;
             assert_true(sizing_error_rate(CAPACITIES[i], less, BLOCKED) > RATES[j] * (1 - slack));
         }
     }
 }
 
-/* FORMATS.md 8: about 10.5 bits per item for 1 %, 16.9 for 0.1 %. */
+/* The authors of the split-block filter give about 10.5 bits per item for 1 %, 16.9 for 0.1 %. */
 static void large_filters_take_the_bits_that_the_specification_speaks_of(void **state) {
     (void)state;
     struct sizing size;
@@ -391,8 +391,8 @@ static void large_filters_take_the_bits_that_the_specification_speaks_of(void **
     assert_true(fabs((double)size.nbits / 1e7 - 16.9) < 0.1);
 }
 
-/* Sizing once went on for ever where the rate is all but 1 and at 200,000,000 items of 10 bits: if
- * it does so again, the alarm ends this program. */
+/* Sizing once never ended where the rate is all but 1 and at 200,000,000 items of 10 bits. If that
+ * comes back, the alarm ends this program. */
 static void sizing_comes_to_an_end_at_any_capacity_and_any_rate(void **state) {
     (void)state;
     static const double RATES[] = {1 - 1e-16, 0.999999999, 0.9999, 0.99, 0.5, 0.01, 1e-6, 1e-12};
@@ -461,7 +461,7 @@ static void write_le(uint8_t *at, uint64_t value, size_t nbytes) {
     for (size_t i = 0; i < nbytes; i++, value /= 256) at[i] = (uint8_t)(value % 256);
 }
 
-/* Of a filter of one empty block that is loading, so that `loaded` is right for any other size. */
+/* The header of a loading filter of one empty block: `loaded` is then right for any other size. */
 static enum status decode_with(uint64_t nbits, uint64_t nhashes, uint64_t scheme) {
     struct filter_params params = {.capacity = 1, .bits_per_key = 1, .layout = LAYOUT_BLOCKED};
     struct filter *filter = NULL, *decoded = NULL;
@@ -515,7 +515,7 @@ static void headers_of_fnv1a_are_refused(void **state) {
     assert_int_equal(decode_with(256, 8, SCHEME_FNV1A), STATUS_CORRUPT);
 }
 
-/* 2^40 bits are legal, if more than the limit of 100,000 bytes here. */
+/* 2^40 bits are legal, but more than this test's limit of 100,000 bytes. */
 static void headers_of_more_than_2_to_the_40_bits_are_refused(void **state) {
     (void)state;
     uint64_t most = UINT64_C(1) << 40;

@@ -1,5 +1,5 @@
-/* The header as bytes, against rdb/FORMAT.md: what is written, what is taken back, and that
- * everything else is refused. The pieces of bits are in test_pieces.c. */
+/* The header as bytes, against rdb/FORMAT.md: encoding, decoding, and that every other input is
+ * refused. The pieces of bits are in test_pieces.c. */
 
 #include "tests/unit/helpers.h"
 
@@ -149,7 +149,7 @@ static void a_filter_half_way_through_loading_comes_back_half_way(void **state) 
 /* ---- The bytes themselves ---- */
 
 /* A filter of known fields, made by hand; its header, written by hand from FORMAT.md 2. The
- * checksum is of a Python XXH64 that shares no code with us. */
+ * checksum is of a Python XXH64 that shares no code with this one. */
 static const uint8_t GOLDEN[] = {
     'B',  'L',  'O',  'O',  'M',  'P',  'R',  'T',  // magic
     1,    0,    0,    0,                            // version
@@ -324,7 +324,7 @@ static void assert_each_refused(const struct field *fields, size_t nfields) {
         struct header header = two_layer_header();
         set(&header, fields[i].offset, fields[i].nbytes, fields[i].value);
         assert_status(&header, STATUS_CORRUPT, fields[i].what);
-        assert_true(spy.largest < 100000); // no field made it ask for much
+        assert_true(spy.largest < 100000); // no field caused a large allocation
     }
 }
 
@@ -389,7 +389,7 @@ static void shapes_of_a_layer_out_of_range_are_refused(void **state) {
         {"k 2^32-1", LAYER1(IN_NHASHES), 4, UINT32_MAX},
     };
     assert_each_refused(FIELDS, COUNT(FIELDS));
-    // `loaded` speaks of the same m, so that it is m that is refused.
+    // `loaded` is for the same m, so that m is what is refused.
     static const uint64_t NBITS[] = {0, SIZING_MAX_BITS + 1, UINT64_C(1) << 61, UINT64_MAX};
     for (size_t i = 0; i < COUNT(NBITS); i++) {
         struct header header = {.len = sizeof GOLDEN};
@@ -452,7 +452,7 @@ static void doubles_out_of_range_are_refused(void **state) {
         set(&header, AT_BITS_PER_KEY, 8, bits_of(BITS[i]));
         assert_status(&header, STATUS_CORRUPT, "bits per key");
     }
-    // What is not given is 0 and not -0, or two headers would mean the same filter.
+    // A value not given is 0 and not -0, or one filter would have two headers.
     struct field minus_zero = {"bits per key", AT_BITS_PER_KEY, 8, bits_of(-0.0)};
     assert_each_refused(&minus_zero, 1);
     struct header header = two_layer_header();
@@ -559,7 +559,7 @@ static void decoding_out_of_memory_leaves_nothing(void **state) {
     assert_true(n > 4);
 }
 
-/* Whatever is taken is written again as it was; whatever is not leaves nothing. */
+/* A header that is decoded is encoded to the same bytes; one that is refused leaks nothing. */
 static void random_damage_with_a_good_checksum_is_refused_or_means_what_it_says(void **state) {
     (void)state;
     struct rng r = rng_seeded(30);

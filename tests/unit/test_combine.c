@@ -1,6 +1,6 @@
-/* Filters put together (combine.h, bits.h) and emptied (filter_empty): a union is, bit by bit, the
- * filter of all items; an intersection holds what all hold; and when memory runs out at any point,
- * nothing has changed. */
+/* Filters combined (combine.h, bits.h) and emptied (filter_empty): a union is, bit by bit, the
+ * filter of all items; an intersection contains what all contain; and when memory runs out at any
+ * point, the filters are unchanged. */
 
 #define _GNU_SOURCE // MAP_ANONYMOUS
 #include "tests/unit/helpers.h"
@@ -104,7 +104,7 @@ static bool holds(const struct filter *filter, uint64_t i) {
     return filter_contains(filter, hash_of(filter, i));
 }
 
-/* What every decoder checks holds of a filter that was combined too. */
+/* A combined filter passes the checks of every decoder too. */
 static void assert_sound(const struct filter *filter) {
     size_t len = codec_header_size(filter);
     uint8_t *header = malloc(len);
@@ -207,8 +207,8 @@ static void chains_of_unequal_length_merge_either_way(void **state) {
             assert_int_equal(into->nlayers, nlayers);
             for (uint64_t i = 0; i < 1000; i++) assert_true(holds(into, i));
             assert_sound(into);
-            assert_false(unite(into, other)); // nothing new any more
-            add(into, 5000);                  // and it goes on as any filter does
+            assert_false(unite(into, other)); // a second time it adds nothing
+            add(into, 5000);                  // and it takes adds as any filter does
             assert_true(holds(into, 5000));
             filter_free(shorter);
             filter_free(longer);
@@ -273,7 +273,8 @@ static void the_first_difference_is_named(void **state) {
     struct filter *a = filter_of(CLASSIC, 50, 2), *b = copy_of(a);
     for (uint64_t i = 0; i < 300; i++) add(b, i);
     assert_true(b->nlayers > 2);
-    assert_int_equal(combine_difference(a, b, &layer), DIFFERENCE_NONE); // longer is no difference
+    assert_int_equal(combine_difference(a, b, &layer),
+                     DIFFERENCE_NONE); // a longer chain is no conflict
     struct filter *c = copy_of(b);
     assert_int_equal(combine_difference(b, c, &layer), DIFFERENCE_NONE);
     c->layers[2].nhashes++;
@@ -308,7 +309,7 @@ static void too_large_a_union_is_refused_and_changes_nothing(void **state) {
     a->layers[0].capacity = 50;
     assert_true(same_filter(a, before) && !changed);
     assert_int_equal(combine_union(a, &other, 1, size, &changed), STATUS_OK);
-    // No layer is new any more, so no limit is asked.
+    // No layer is new any more, so no limit is checked.
     add(b, 7777);
     assert_int_equal(combine_union(a, &other, 1, 0, &changed), STATUS_OK);
     assert_true(changed && holds(a, 7777));

@@ -1,5 +1,5 @@
-/* The filter: against a plain set, its parts, the edges of its growth, copies. What it refuses is
- * in test_filter_limits.c, how often it errs in test_rates.c. */
+/* The filter: against a plain set, its parts, the edges of its growth, copies. Its refusals are
+ * tested in test_filter_limits.c, its false-positive rates in test_rates.c. */
 
 #include "tests/unit/helpers.h"
 
@@ -60,7 +60,7 @@ static void random_operations_agree_with_a_plain_set_however_it_is_made(void **s
         24);
 }
 
-/* ---- What it is made of ---- */
+/* ---- Its layers and sizes ---- */
 
 static void fresh_filter_is_one_empty_layer(void **state) {
     (void)state;
@@ -111,8 +111,8 @@ static void by_bits_per_key_the_first_layer_has_exactly_those_bits(void **state)
 }
 
 /* The bits of a known filter: items "0" to "999" at 10 bits per key (m = 10000, k = 7). The figures
- * come from a Python program that shares no code with us: XXH64 after its specification, position
- * i = (a + i*b mod 2^64) mod m, LSB first; golden = XXH64(the 1250 bytes, seed 0). */
+ * come from a Python program that shares no code with this one: XXH64 by its specification,
+ * position i = (a + i*b mod 2^64) mod m, LSB first; golden = XXH64(the 1250 bytes, seed 0). */
 static void assert_golden(enum scheme scheme, uint64_t ones, uint64_t golden) {
     struct filter_params params = {
         .capacity = 1000, .bits_per_key = 10, .expansion = 2, .scheme = scheme};

@@ -1,5 +1,5 @@
-/* What a filter refuses, and that it is unchanged then: parameters out of range, sizes over the
- * limit or beyond any machine, and memory that the allocator does not have. */
+/* What a filter refuses, and that a refusal leaves it unchanged: parameters out of range, sizes
+ * over the limit or beyond any machine, and running out of memory. */
 
 #include "tests/unit/helpers.h"
 
@@ -183,13 +183,13 @@ static void fnv1a_growth_over_2_to_the_32_bits_is_refused_and_leaves_it_unchange
     spy.largest = 0;
     enum status status = try_add(filter, absent_item(filter, 1000000), FILTER_NO_LIMIT, &added);
     assert_int_equal(status, STATUS_NOMEM);       // "it cannot grow"
-    assert_true(spy.largest < (uint64_t)1 << 29); // refused before 5.2e9 bits were asked for
+    assert_true(spy.largest < (uint64_t)1 << 29); // refused before 5.2e9 bits were allocated
     assert_true(same_filter(filter, before));
     filter_free(before);
     filter_free(filter);
 }
 
-/* ---- Memory refused: at the n-th allocation, for n = 1, 2, ... until none is ---- */
+/* ---- Out of memory: the n-th allocation fails, for n = 1, 2, ... until none does ---- */
 
 static void creation_out_of_memory_leaves_nothing(void **state) {
     (void)state;

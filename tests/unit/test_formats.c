@@ -146,7 +146,7 @@ static void decoding_out_of_memory_leaves_nothing(void **state) {
     }
 }
 
-/* FORMATS.md 5: item1 in 64 bits with 5 hashes sets {0, 11, 31, 42, 53}. */
+/* redis.io's example of BF.SCANDUMP: item1 in 64 bits, 5 hashes, sets {0, 11, 31, 42, 53}. */
 static void murmur_gives_the_public_vector_of_redisbloom(void **state) {
     (void)state;
     struct hash hash = hash_item(SCHEME_MURMUR, "item1", 5);
@@ -156,7 +156,7 @@ static void murmur_gives_the_public_vector_of_redisbloom(void **state) {
                          (UINT64_C(1) << 42) | (UINT64_C(1) << 53)));
 }
 
-/* FORMATS.md 3: {"hello", "world"} at 10 bits per key. */
+/* The bytes that LevelDB writes for {"hello", "world"} at 10 bits per key. */
 static void leveldb_gives_its_vector(void **state) {
     (void)state;
     static const uint8_t EXPECTED[] = {0x11, 0x40, 0x00, 0x41, 0x44, 0x10, 0x40, 0x10, 6};
@@ -171,7 +171,7 @@ static void leveldb_gives_its_vector(void **state) {
     filter_free(filter);
 }
 
-/* INCUMBENTS.md 10; MEMORY USAGE and SIZE there include about 100 bytes of structures. */
+/* Measured on RedisBloom. Its MEMORY USAGE and SIZE include about 100 bytes of structures. */
 static void sizes_are_those_of_redisbloom(void **state) {
     (void)state;
     static const struct {
@@ -200,15 +200,14 @@ static void sizes_are_those_of_redisbloom(void **state) {
     }
 }
 
-/* A layer of our own may have at most 255 hashes: a filter that grew beyond could be saved but
- * never loaded.
- */
+/* A layer of bloomport's own type has at most 255 hashes: a filter that grew beyond could be saved
+ * but never loaded. */
 static void a_murmur_filter_does_not_grow_layers_that_no_reader_takes(void **state) {
     (void)state;
     struct sizing size = {1, 2};
     assert_true(sizing_as_redisbloom(1, 1e-76, &size)); // 2^-252.5
     assert_int_equal(size.nhashes, 253);
-    assert_true(sizing_as_redisbloom(1, 1e-77, &size)); // 2^-255.8: for foreign ones only
+    assert_true(sizing_as_redisbloom(1, 1e-77, &size)); // 2^-255.8: for foreign filters only
     assert_int_equal(size.nhashes, 256);
     assert_true(sizing_as_redisbloom(1, 0x1p-1074, &size)); // the least there is
     assert_false(sizing_as_redisbloom(1, 0, &size));
@@ -228,7 +227,7 @@ static void a_murmur_filter_does_not_grow_layers_that_no_reader_takes(void **sta
     filter_free(filter);
 }
 
-/* More ones than bits have no logarithm; UBSan looked at what came of it. */
+/* More ones than bits have no logarithm; UBSan checks the conversion of the result. */
 static void bits_beyond_m_are_refused_before_they_are_counted(void **state) {
     (void)state;
     static const uint8_t BYTES[] = {21, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0xa1};
@@ -240,8 +239,7 @@ static void bits_beyond_m_are_refused_before_they_are_counted(void **state) {
     assert_null(filter);
 }
 
-/* ---- The bits per key of an sstable ------------------------------------------------------------
- */
+/* ---- The bits per key of an sstable ---- */
 
 /* An sstable of random bits, about as full as a filter is. */
 static struct bytes random_sstable(struct rng *rng, uint64_t nbits, uint32_t nhashes,
@@ -267,7 +265,7 @@ static void assert_sstable_is(const struct filter *filter, const struct bytes *e
     free(bytes.at);
 }
 
-/* The filter after a journey as header and pieces: an RDB file, BF.SCANDUMP and BF.LOADCHUNK. */
+/* The filter after a round trip as header and pieces: an RDB file, BF.SCANDUMP and BF.LOADCHUNK. */
 static struct filter *carried(const struct filter *filter) {
     size_t len = codec_header_size(filter);
     uint8_t *header = malloc(len);
@@ -307,7 +305,7 @@ static void sstables_come_back_byte_for_byte_with_any_m_k_and_bits_per_key(void 
     }
 }
 
-/* Such a header is our own export of a filter that is small and precise. */
+/* BF.EXPORT writes such a header for a filter that is small and precise. */
 static void over_256_bits_per_key_are_kept_by_the_capacity(void **state) {
     (void)state;
     struct rng rng = rng_seeded(12);
@@ -374,10 +372,9 @@ static void an_imported_sstable_that_grows_keeps_twice_the_rate_of_its_bits(void
     free(bytes.at);
 }
 
-/* ---- Advice ------------------------------------------------------------------------------------
- */
+/* ---- Advice ---- */
 
-/* Each obstacle names a format that takes this filter; or, if none does, BF.SCANDUMP. */
+/* Each obstacle names a format that can hold the filter; or, if there is none, BF.SCANDUMP. */
 static void assert_advice_works(const struct filter *filter, bool any_format_does) {
     bool found = false;
     for (int f = 0; f < FORMAT_COUNT; f++) {

@@ -1,6 +1,6 @@
-/* The hashes, against published vectors and against an XXH64 of our own, written from the
- * specification (github.com/Cyan4973/xxHash, doc/xxhash_spec.md) and sharing no code with the
- * library's. */
+/* The hashes, against published vectors and against an XXH64 in this file, written from the
+ * specification (github.com/Cyan4973/xxHash, doc/xxhash_spec.md), which shares no code with the
+ * library. */
 
 #include "tests/unit/helpers.h"
 
@@ -45,7 +45,7 @@ static uint64_t spec_xxh64(const uint8_t *at, size_t len, uint64_t seed) {
     return h ^ h >> 32;
 }
 
-/* Published: xxHash's own test vectors and those of its ports (Python's xxhash, Go's cespare). */
+/* Published vectors: xxHash's own and those of its ports (Python's xxhash, Go's cespare). */
 static const struct {
     const char *text;
     uint64_t seed0;
@@ -135,13 +135,13 @@ static void splitmix_gives_the_published_words(void **state) {
 
 static void fnv1a_scheme_splits_the_mix_into_low_and_high_half(void **state) {
     (void)state;
-    // FORMATS.md 2: mix("foobar") = 5df295413403de4f.
+    // Computed independently: mix("foobar") = 5df295413403de4f.
     struct hash hash = hash_item(SCHEME_FNV1A, "foobar", 6);
     assert_true(hash.a == 0x3403de4f);
     assert_true(hash.b == 0x5df29541);
 }
 
-/* FORMATS.md 2, own vector: key0..key3 at m = 25, k = 4 give the bytes 26 82 7f 01. */
+/* Computed independently: key0..key3 at m = 25, k = 4 give the bytes 26 82 7f 01. */
 static void fnv1a_layer_of_the_own_vector_has_its_published_bits(void **state) {
     (void)state;
     struct layer layer;

@@ -1,5 +1,5 @@
-/* One layer, against a naive model: an array of bools, one per bit, and the formula of the
- * contract, position i = (a + i*b mod 2^64) mod m. */
+/* One layer, against a naive model: an array of bools, one per bit, and the formula of
+ * rdb/FORMAT.md, position i = (a + i*b mod 2^64) mod m. */
 
 #include "tests/unit/helpers.h"
 
@@ -91,7 +91,7 @@ static void for_every_shape(void (*test)(struct layer *, struct model *, struct 
     }
 }
 
-/* Mostly any pair; now and then one that is at an edge: stride 0, full wrap, both tiny. */
+/* A random pair; now and then one at an edge: stride 0, full wrap, both tiny. */
 static struct hash random_hash(struct rng *r) {
     static const uint64_t EDGES[] = {
         0, 1, 2, UINT64_MAX, UINT64_MAX - 1, UINT64_C(1) << 63, UINT32_MAX, UINT64_C(1) << 32};
@@ -124,7 +124,7 @@ static void random_lookups_on(struct layer *layer, struct model *model, struct r
         struct hash hash = random_hash(r);
         assert_int_equal(layer_contains(layer, hash), model_contains(model, hash));
     }
-    assert_agree(layer, model); // looking changes nothing
+    assert_agree(layer, model); // a lookup changes nothing
 }
 
 static void contains_agrees_with_the_naive_model(void **state) {
@@ -233,7 +233,7 @@ static void fresh_layer_contains_nothing(void **state) {
     layer_clear(&layer);
 }
 
-static void refused_memory_leaves_nothing_behind(void **state) {
+static void running_out_of_memory_leaks_nothing(void **state) {
     (void)state;
     struct layer layer = new_layer(1000, 3), copy;
     spy_fail_at(1);
@@ -267,12 +267,12 @@ static void current_error_rate_is_the_fill_to_the_power_k(void **state) {
     layer_clear(&layer);
 }
 
-/* 5e9 bits, 625 MB of address space; only the probed pages take memory. Were a position cut to 32
+/* 5e9 bits, 625 MB of address space; only the probed pages take memory. If positions were cut to 32
  * bits, the high ones would never be set. */
 static void positions_beyond_2_to_the_32_are_reached(void **state) {
     (void)state;
     if (UNDER_ASAN) {
-        print_message("the sanitizer writes its shadow of such a block, and memory with it\n");
+        print_message("the sanitizer writes to its shadow of such a block, which takes memory\n");
         skip();
     }
     struct layer layer = new_layer(UINT64_C(5000000000), 2);
@@ -296,7 +296,7 @@ int main(void) {
         spied(copy_is_equal_and_independent),
         spied(fresh_layer_is_empty_and_has_what_it_was_given),
         spied(fresh_layer_contains_nothing),
-        spied(refused_memory_leaves_nothing_behind),
+        spied(running_out_of_memory_leaks_nothing),
         cmocka_unit_test(bytes_are_bits_over_eight_rounded_up),
         spied(current_error_rate_is_the_fill_to_the_power_k),
         cmocka_unit_test(positions_beyond_2_to_the_32_are_reached),

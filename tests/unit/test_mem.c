@@ -1,5 +1,5 @@
-/* Memory: zeroed blocks are zero whatever the allocator hands out, cost nothing until they are
- * written to, and a refusal is NULL. */
+/* Memory: zeroed blocks are zero whatever the allocator hands out, and take no memory until they
+ * are written to; a failed allocation returns NULL. */
 
 #include "tests/unit/helpers.h"
 
@@ -64,7 +64,7 @@ static void zeroing_leaves_the_neighbours_alone(void **state) {
 static void the_whole_of_a_block_can_be_written(void **state) {
     (void)state;
     for (size_t size = 1; size <= (size_t)4 << 20; size = size * 2 + 1) {
-        uint8_t *block = mem_alloc(size); // a write past it is a report of the sanitizer
+        uint8_t *block = mem_alloc(size); // the sanitizer reports a write past it
         assert_non_null(block);
         memset(block, 0xff, size);
         mem_free(block);
@@ -121,13 +121,13 @@ static long resident_bytes(void) {
     return resident * sysconf(_SC_PAGESIZE);
 }
 
-/* 8 GiB of address space, not of memory: needs a machine that overcommits, as Linux does unless
- * told otherwise. The sanitizer writes to its own map of such a block, so not there; nor where
- * valgrind is to see the zeroes written. */
+/* This needs 8 GiB of address space and a machine that overcommits memory, as Linux does by
+ * default. It is skipped under the sanitizer, which writes to its own map of such a block, and
+ * under valgrind, where the zeroes are written. */
 static void a_zeroed_block_of_8_gib_takes_less_than_1_mb_until_written(void **state) {
     (void)state;
     if (UNDER_ASAN || UNDER_VALGRIND) {
-        print_message("the sanitizer and valgrind write to what belongs to such a block\n");
+        print_message("the sanitizer and valgrind write to their maps of such a block\n");
         skip();
     }
     size_t size = (size_t)8 << 30;

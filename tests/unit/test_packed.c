@@ -1,5 +1,5 @@
-/* Small filters at rest (packed.h): a round trip changes nothing, what has no room stays whole, a
- * view is the value itself, and nothing leaks. */
+/* Small filters at rest (packed.h): a round trip changes nothing, a filter that does not fit stays
+ * unpacked, a view is the value itself, and nothing leaks. */
 
 #include "tests/unit/helpers.h"
 
@@ -11,7 +11,7 @@ static struct filter *filter_of(struct filter_params params) {
     return filter;
 }
 
-/* As same_filter, and what it leaves out: the fields that follow from others. */
+/* same_filter, and the fields that it leaves out because they follow from others. */
 static bool is_same(const struct filter *a, const struct filter *b) {
     if (!same_filter(a, b) || a->form != b->form) return false;
     for (uint32_t i = 0; i < a->nlayers; i++) {
@@ -21,7 +21,7 @@ static bool is_same(const struct filter *a, const struct filter *b) {
     return true;
 }
 
-/* What a filter of these parameters is at rest; *expected: a copy of it, whole. */
+/* A filter of these parameters at rest; *expected: an unpacked copy of it. */
 static void *rested(struct filter *filter, struct filter **expected) {
     *expected = copy_of(filter);
     return packed_pack(filter);
@@ -32,7 +32,7 @@ static void *rested(struct filter *filter, struct filter **expected) {
 static const double RATES[] = {0.9, 0.5, 0.1, 0.01, 0.001, 1e-6, 1e-9};
 static const uint32_t EXPANSIONS[] = {0, 1, 2, 4, 255, 256, LIMITS_MAX_EXPANSION};
 
-/* At rest, opened, looked at and made whole it is the same filter. True if it was packed. */
+/* At rest, opened as a view and unpacked, it is the same filter. True if it was packed. */
 static bool assert_round_trip(struct filter *filter) {
     struct filter *expected = NULL;
     bool is_small = filter->layers[0].nbits <= PACKED_MAX_BITS;
@@ -49,7 +49,7 @@ static bool assert_round_trip(struct filter *filter) {
     assert_true(is_same(whole, expected));
     assert_true((void *)whole != value && !packed_is_packed(whole));
     packed_free(value);
-    assert_true(is_same(whole, expected)); // it has nothing of the value
+    assert_true(is_same(whole, expected)); // it shares no memory with the value
     packed_free(whole);
     filter_free(expected);
     return is_small;
@@ -74,10 +74,10 @@ static void filters_of_all_shapes_come_back_as_they_went(void **state) {
             }
         }
     }
-    assert_true(packed > shapes / 4 && packed < shapes); // else this would show little
+    assert_true(packed > shapes / 4 && packed < shapes); // otherwise the test would show little
 }
 
-/* The last sizes that fit and the first that do not: by hand, for sizes by error rate are odd. */
+/* The last sizes that fit and the first that do not, made by hand: sizes by error rate are odd. */
 static void filters_up_to_packed_max_bits_are_packed_and_not_one_bit_more(void **state) {
     (void)state;
     for (uint64_t nbits = PACKED_MAX_BITS - 9; nbits <= PACKED_MAX_BITS + 9; nbits++) {
@@ -111,7 +111,7 @@ static void the_largest_counts_survive(void **state) {
     filter->layers[0].capacity = UINT16_MAX + 1;
     struct filter *expected = NULL;
     void *value = rested(filter, &expected);
-    assert_ptr_equal(value, filter); // a capacity that has no room
+    assert_ptr_equal(value, filter); // a capacity that does not fit
     assert_true(is_same(value, expected));
     packed_free(value);
     filter_free(expected);
@@ -195,7 +195,7 @@ static void a_default_filter_of_100_items_takes_at_most_160_bytes(void **state) 
     fill_to(filter, 100, 0);
     void *value = packed_pack(filter);
     print_message("%llu bytes\n", (unsigned long long)spy.bytes);
-    assert_int_equal(spy.live, 1); // one allocation, all told
+    assert_int_equal(spy.live, 1); // one allocation in all
     assert_true(spy.bytes <= 160);
     packed_free(value);
 }
@@ -211,7 +211,7 @@ static void the_size_is_what_was_asked_of_the_allocator(void **state) {
 
 /* ---- Views ---- */
 
-/* Opened, added to and closed, again and again, it is what a whole filter becomes. */
+/* Opened, added to and closed, again and again, it stays equal to an unpacked filter. */
 static void adding_through_a_view_changes_the_value(void **state) {
     (void)state;
     for (size_t i = 0; i < COUNT(RATES); i++) {
@@ -231,7 +231,7 @@ static void adding_through_a_view_changes_the_value(void **state) {
             packed_close(value, opened);
             assert_true(is_same(packed_view(value, &view), whole));
         }
-        assert_int_equal(spy.live, live); // all of it in place
+        assert_int_equal(spy.live, live); // all of it was in place
         packed_free(value);
         filter_free(whole);
     }
@@ -257,7 +257,8 @@ static void a_window_through_a_view_that_has_room_for_it_changes_the_value(void 
     filter_free(whole);
 }
 
-/* A full view may be asked to add what it has, and, not allowed to grow, refuses the rest. */
+/* A full view takes an add of an item that it contains; where it may not grow, it refuses others.
+ */
 static void a_full_view_of_a_non_scaling_filter_refuses_and_is_unchanged(void **state) {
     (void)state;
     struct filter *filter = filter_by_error(100, 0.01, 0), *expected = NULL;
@@ -306,7 +307,7 @@ static void a_whole_value_made_whole_is_a_copy(void **state) {
     filter_free(expected);
 }
 
-/* ---- Memory refused: at the n-th allocation, for n = 1, 2, ... until none is ---- */
+/* ---- Out of memory: the n-th allocation fails, for n = 1, 2, ... until none does ---- */
 
 static void rest_out_of_memory_keeps_the_whole_filter(void **state) {
     (void)state;

@@ -1,5 +1,5 @@
-/* The pieces in which the bits of a filter travel (rdb/FORMAT.md 4): the bit arrays of all layers
- * are one run of bytes, cut anywhere but across layers. */
+/* The pieces in which the bits of a filter are sent (rdb/FORMAT.md 4): the bit arrays of all layers
+ * are one run of bytes, and a piece is any part of it within one layer. */
 
 #include "tests/unit/helpers.h"
 
@@ -30,7 +30,7 @@ static struct filter *source_filter(void) {
 #define FIRST 101 // bytes of the first layer
 #define TOTAL 352 // of both
 
-/* The same filter, of which nothing but the header has arrived. */
+/* The filter as it is when only the header has arrived. */
 static struct filter *loading_filter(const struct filter *source) {
     uint8_t header[256];
     struct filter *filter = NULL;
@@ -52,14 +52,15 @@ static uint8_t run_byte(const struct filter *source, size_t at) {
 /* Puts the bytes from `from` to before `end`, as the source has them. */
 static enum codec_piece put(struct filter *filter, const struct filter *source, size_t from,
                             size_t end) {
-    uint8_t *bytes = malloc(end - from + 1); // its own block: the sanitizer sees its ends
+    uint8_t *bytes =
+        malloc(end - from + 1); // a block of its own: the sanitizer sees reads past its ends
     for (size_t i = from; i < end; i++) bytes[i - from] = run_byte(source, i);
     enum codec_piece piece = codec_put_piece(filter, end, bytes, end - from);
     free(bytes);
     return piece;
 }
 
-/* As `put`, with bit `flip` of the byte `damage` flipped. */
+/* Calls `put` with bit `flip` of the byte `damage` flipped. */
 static enum codec_piece put_damaged(struct filter *filter, const struct filter *source, size_t from,
                                     size_t end, size_t damage, unsigned flip) {
     uint8_t bytes[TOTAL];
@@ -68,7 +69,7 @@ static enum codec_piece put_damaged(struct filter *filter, const struct filter *
     return codec_put_piece(filter, end, bytes, end - from);
 }
 
-/* Sets up `source` and `filter`, which is loading; `release` is the other end. */
+/* Sets up `source` and `filter`, which is loading; `release` frees both. */
 #define PIECES_SETUP()                                                                             \
     (void)state;                                                                                   \
     struct filter *source = source_filter(), *filter = loading_filter(source)
@@ -247,7 +248,8 @@ static void an_empty_piece_changes_nothing(void **state) {
     release(source, filter);
 }
 
-/* Partly known: if it is taken, then with exactly its bytes. */
+/* The beginning of the piece is loaded already: if the piece is stored, then with its exact bytes.
+ */
 static void a_piece_that_overlaps_what_is_there_does_no_harm(void **state) {
     PIECES_SETUP();
     assert_int_equal(put(filter, source, 0, 60), CODEC_PIECE_STORED);
@@ -285,13 +287,13 @@ static void a_last_piece_with_a_wrong_bit_is_not_taken_and_the_right_one_then_is
 
 static void a_wrong_bit_in_an_earlier_layer_refuses_the_last_piece(void **state) {
     PIECES_SETUP();
-    put_damaged(filter, source, 0, FIRST, 50, 0); // may be seen now or at the end
+    put_damaged(filter, source, 0, FIRST, 50, 0); // may be found now or at the end
     assert_int_not_equal(put(filter, source, FIRST, TOTAL), CODEC_PIECE_STORED);
     assert_true(filter->is_loading);
     release(source, filter);
 }
 
-/* One bit cleared, one beyond m set: the count alone would not tell. */
+/* One bit is cleared, one beyond m is set: the count of set bits alone does not show it. */
 static void a_last_piece_with_a_bit_beyond_m_is_not_taken(void **state) {
     PIECES_SETUP();
     assert_int_equal(put(filter, source, 0, FIRST), CODEC_PIECE_STORED);
@@ -320,7 +322,7 @@ static void pieces_for_a_whole_filter_are_known_or_refused(void **state) {
 
 /* ---- BLOCKED ---- */
 
-/* A grown filter of that layout goes through its header and its pieces, and goes on alike. */
+/* A grown BLOCKED filter is sent as its header and pieces; the copy takes later adds alike. */
 static void a_blocked_filter_in_pieces_is_the_same_filter_and_grows_alike(void **state) {
     (void)state;
     struct filter_params params = {
@@ -403,7 +405,8 @@ static void a_bit_moved_beyond_m_is_unsound_in_any_layer(void **state) {
     filter_free(source);
 }
 
-/* An RDB file brings the bits of a filter half way too, those that have not arrived as zeroes. */
+/* An RDB file has the bits of a partly loaded filter too; those that have not arrived are zeroes.
+ */
 static void
 bits_of_a_filter_half_way_are_sound_unless_one_is_set_that_has_not_arrived(void **state) {
     PIECES_SETUP();

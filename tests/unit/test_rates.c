@@ -1,14 +1,14 @@
-/* The promise, measured: full filters answer a false yes at most 1.1 times as often as promised,
- * within 4 sigma, at every capacity and error rate, sized either way, however they grew; and never
- * a false no.
+/* The promised error rate, measured: the false-positive rate of full filters is at most 1.1 times
+ * the promised one, within 4 sigma, at every capacity and error rate, sized either way, however
+ * they grew; and there are no false negatives.
  *
  * Items are decimal counters, hashed as a server would; probes are the counters after them, so
- * never added. Each cell builds `filters` full filters and asks each for `probes` absent items.
+ * never added. Each cell builds `filters` full filters and looks up `probes` absent items in each.
  *
- * The bound. With N = filters * probes answers, expected rate p, the measured rate is held to
+ * The bound. With N = filters * probes answers and expected rate p, the measured rate may be up to
  *     1.1 p + 4 sigma,   sigma = max(sqrt(1.1 p (1 - 1.1 p) / N), s / sqrt(filters))
  * where s is the standard deviation of the rates of the single filters: answers of one small filter
- * are not independent, so there the second term counts. 4 sigma are passed by chance once in
+ * are not independent, so there the second term counts. 4 sigma are exceeded by chance once in
  * 30,000; the seed (where the counter starts) is fixed. Every cell prints its line. */
 
 #include "tests/unit/helpers.h"
@@ -17,7 +17,7 @@
 
 #define TOLERANCE 1.1
 #define SIGMAS 4
-#define EXPECTED_HITS 600 // what a cell aims at: 4 sigma are then 16 % of the rate
+#define EXPECTED_HITS 600 // false positives a cell aims at: 4 sigma are then 16 % of the rate
 #define MIN_ANSWERS 1e6
 #define MAX_ANSWERS 1.5e7 // bounds the time of a cell
 #define LARGE 100000      // items from which answers take longer: half as many there
@@ -50,7 +50,7 @@ static inline struct hash counter_next(struct counter *c) {
 
 /* ---- Measuring ---- */
 
-/* Adds until `items` have counted, and looks all that were added up again. */
+/* Adds until `items` have counted, and looks up all that were added. */
 static void fill(struct filter *filter, uint64_t items, struct counter *c) {
     struct counter start = *c;
     uint64_t tries = 0, most = 20 * items + 10000;
@@ -61,13 +61,13 @@ static void fill(struct filter *filter, uint64_t items, struct counter *c) {
         assert_int_equal(status, STATUS_OK);
     }
     for (uint64_t i = 0; i < tries; i++) {
-        if (!filter_contains(filter, counter_next(&start))) fail_msg("a false no");
+        if (!filter_contains(filter, counter_next(&start))) fail_msg("a false negative");
     }
 }
 
 struct sample {
     double filters, answers; // how many of each
-    double hits;             // the false yes
+    double hits;             // the false positives
     double squares;          // sum over the filters of the square of their rates
     double bits, items;      // of the last filter
 };
@@ -132,9 +132,9 @@ static bool is_kept(const char *what, const struct sample *s, double promised) {
 
 static const double RATES[] = {0.5, 0.1, 0.01, 0.001, 1e-4, 1e-6};
 
-/* At 1e-6, the 1.5e7 answers show 15 hits, and 4 sigma are 110 % of the rate: what is seen is a
- * broken promise of the kind small arrays make (the textbook's size measures 9 times the rate at
- * 1,000 items, 8,000 times at 1), so only capacities where that can occur are asked. */
+/* At 1e-6, the 1.5e7 answers show 15 hits, and 4 sigma are 110 % of the rate. That is enough to see
+ * the errors of small arrays (the textbook's size measures 9 times the rate at 1,000 items, 8,000
+ * times at 1), so only capacities where those occur are measured. */
 static int broken_by_error_rate(uint64_t capacity, enum layout layout) {
     const char *what = layout == LAYOUT_BLOCKED ? "error rate, blocked" : "error rate";
     int broken = 0;
@@ -192,7 +192,8 @@ static void by_error_rate_1000000_items_keep_the_promise(void **state) {
     check_by_error_rate(1000000);
 }
 
-/* The other capacities of a small filter, 1 by 1, at the rates where double hashing hurts most. */
+/* The other capacities of a small filter, one by one, at the rates where double hashing costs most.
+ */
 static void by_error_rate_every_capacity_to_40_keeps_the_promise(void **state) {
     (void)state;
     int broken = 0;
@@ -218,8 +219,8 @@ static void by_error_rate_1_item_keeps_the_promise_closely(void **state) {
     assert_int_equal(broken, 0);
 }
 
-/* Its halves of 32 bits do not wrap round, which makes small arrays worse. A size that shares a
- * small factor with the orders of strides is the worst (m = 77 = 7 * 11 once measured 1.15 times
+/* FNV-1a's halves of 32 bits do not wrap round, which makes small arrays worse. A size that shares
+ * a small factor with the orders of strides is the worst (m = 77 = 7 * 11 once measured 1.15 times
  * the rate at 5 items): 4e6 answers of 8,000 filters, so that 4 sigma are 2.5 % of 0.01. */
 static void by_error_rate_small_fnv1a_filters_keep_the_promise(void **state) {
     (void)state;
@@ -251,7 +252,7 @@ static void by_error_rate_large_fnv1a_filters_keep_the_promise(void **state) {
     assert_int_equal(broken, 0);
 }
 
-/* ---- Sized by bits per key: the promise is what sizing.h says of those bits ---- */
+/* ---- Sized by bits per key: the promise is the rate that sizing.h computes for those bits ---- */
 
 static const double BITS[] = {4, 8, 10, 12, 16, 20};
 
@@ -288,9 +289,9 @@ static void by_bits_per_key_large_filters_have_the_rate_sizing_says(void **state
     assert_int_equal(broken, 0);
 }
 
-/* The textbook speaks of n adds, counted or not: at 4 bits, filling up until n have counted takes
- * 5 % more adds and gives 1.11 times its rate. And at 1,000 items with 20 bits each, double hashing
- * alone gives 1.24 times its rate: hence the capacities. */
+/* The textbook's rate is for n adds, counted or not: at 4 bits, filling up until n have counted
+ * takes 5 % more adds and gives 1.11 times that rate. At 1,000 items with 20 bits each, double
+ * hashing alone gives 1.24 times that rate: hence the capacities. */
 static void by_bits_per_key_large_filters_have_the_rate_of_the_textbook(void **state) {
     (void)state;
     int broken = 0;
@@ -431,9 +432,9 @@ static void blocked_large_filters_by_error_rate_keep_the_promise(void **state) {
     assert_int_equal(broken, 0);
 }
 
-/* From both sides: the model of rate.c is exact but for chance, so the measured rate is also at
- * least 0.95 of what it says, less 4 sigma. But not of a single block (32 items at 8 bits fill
- * one): there it rounds the adds that it took up to whole ones, and says 3.2 % for 2.8 %. */
+/* The bound is two-sided: the model of rate.c is exact but for chance, so the measured rate is also
+ * at least 0.95 of the model's, less 4 sigma. A single block is excepted (32 items at 8 bits fill
+ * one): there the model rounds the number of adds up, and gives 3.2 % for 2.8 %. */
 static void blocked_filters_by_bits_per_key_have_the_rate_sizing_says(void **state) {
     (void)state;
     static const uint64_t CAPACITIES[] = {32, 100, 1000, 100000, 1000000};
@@ -451,7 +452,7 @@ static void blocked_filters_by_bits_per_key_have_the_rate_sizing_says(void **sta
             double spread = fmax(s.squares / s.filters - measured * measured, 0) / s.filters;
             double sigma = fmax(sqrt(rate / s.answers), s.filters >= 30 ? sqrt(spread) : 0);
             if (size.nbits > 256 && measured < 0.95 * rate - SIGMAS * sigma) {
-                print_message("  less than sizing says: %g for %g\n", measured, rate);
+                print_message("  less than sizing computes: %g for %g\n", measured, rate);
                 broken++;
             }
         }
@@ -459,8 +460,8 @@ static void blocked_filters_by_bits_per_key_have_the_rate_sizing_says(void **sta
     assert_int_equal(broken, 0);
 }
 
-/* 10 bits give about 1.27 %, as the specification's authors have it. 2e6 answers: 4 sigma are 0.032
- * %, so the measured rate lies between 1.22 and 1.31 %. */
+/* 10 bits give about 1.27 %, as the authors of the specification state. With 2e6 answers, 4 sigma
+ * are 0.032 %, so the measured rate lies between 1.22 and 1.31 %. */
 static void blocked_filter_of_10_bits_per_key_has_about_1_27_percent(void **state) {
     (void)state;
     struct filter_params params = {

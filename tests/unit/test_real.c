@@ -1,4 +1,4 @@
-/* Our logarithm and exponential against libm's of long doubles, which are right to 1e-18. */
+/* real.h's logarithm and exponential against libm's of long doubles, which are right to 1e-18. */
 
 #include "tests/unit/helpers.h"
 
@@ -58,11 +58,12 @@ static void exp_of_what_no_double_can_hold_is_zero(void **state) {
     assert_true(real_exp(-INFINITY) == 0);
 }
 
-/* x^y loses what y ln x is in size: 1e-15 for each unit of it. */
+/* The error of x^y grows with y ln x: 1e-15 for each unit of it. */
 static void pow_agrees_with_libm(void **state) {
     (void)state;
     if (UNDER_VALGRIND) {
-        print_message("valgrind's long doubles have 64 bits: powl is no better than we are\n");
+        print_message(
+            "valgrind's long doubles have 64 bits: its powl is no more exact than real.h\n");
         skip();
     }
     struct rng r = rng_seeded(43);

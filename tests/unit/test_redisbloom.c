@@ -1,5 +1,5 @@
 /* Foreign filters in the pure code, against rdb/FORMAT.md 6: header, pieces, growth, creation, and
- * running out of memory. What RedisBloom recorded is asked in tests/server/test_foreign.py. */
+ * running out of memory. tests/server/test_foreign.py tests RedisBloom's own recorded files. */
 
 #include "tests/unit/helpers.h"
 
@@ -151,7 +151,8 @@ static void decoding_and_growing_out_of_memory_leave_things_as_they_were(void **
     filter_free(filter);
 }
 
-/* INCUMBENTS.md 10 and 2: half the rate if scaling, all of it if not; bits, hashes, growth. */
+/* As RedisBloom sizes a filter: half the rate if scaling, all of it if not; bits, hashes, growth.
+ */
 static void creation_is_redisblooms(void **state) {
     (void)state;
     static const struct {
@@ -174,7 +175,8 @@ static void creation_is_redisblooms(void **state) {
     }
 }
 
-/* A filter of our own with RedisBloom's hash must load again: its format ends at 255 hashes. */
+/* A filter of bloomport's own type with RedisBloom's hash must load again: the format allows 255
+ * hashes. */
 static void a_native_murmur_filter_does_not_grow_past_255_hashes(void **state) {
     (void)state;
     struct filter *filter = foreign(1, 0.01, 1);

@@ -1,5 +1,5 @@
-/* The formulas, against libm and against the figures of the contract. What a full filter really
- * measures is in test_rates.c. */
+/* The formulas, against libm and against figures known from the literature. test_rates.c measures
+ * full filters. */
 
 #include "tests/unit/helpers.h"
 
@@ -26,8 +26,9 @@ static double textbook_bits(double items, double error_rate, double nhashes) {
     return -nhashes * items / log1p(-pow(error_rate, 1 / nhashes));
 }
 
-/* A full layer is one in which `items` adds have counted. An add counts if it is not a false yes,
- * so that takes more adds: d adds / d items = 1 / (1 - rate). By Runge and Kutta, per bit. */
+/* A full layer is one in which `items` adds have counted. An add counts unless its item is a false
+ * positive, so more adds are needed: d adds / d items = 1 / (1 - rate). By Runge and Kutta, per
+ * bit. */
 static double counted_rate(double items_per_bit, double nhashes) {
     const int steps = 2000;
     double adds = 0, h = items_per_bit / steps;
@@ -41,7 +42,7 @@ static double counted_rate(double items_per_bit, double nhashes) {
     return textbook_rate(adds, 1, nhashes);
 }
 
-/* The bits per item at which that is `error_rate`, by bisection. */
+/* The bits per item at which a full layer has `error_rate`, by bisection. */
 static double counted_bits(double error_rate, double nhashes) {
     double low = 1.0001, high = 300;
     while (high - low > 1e-9 * high) {
@@ -62,39 +63,39 @@ static bool is_near(double got, double expected, double relative) {
 static const struct {
     double bits_per_key;
     uint32_t nhashes;
-    double rate, rounding; // as printed in the contract, and half its last digit
-} CONTRACT[] = {
+    double rate, rounding; // after n adds, rounded, and half the last digit
+} KNOWN[] = {
     {4, 3, 0.147, 0.0005},    {8, 6, 0.022, 0.0005},       {10, 7, 0.0082, 0.00005},
     {12, 8, 0.0031, 0.00005}, {16, 11, 0.00046, 0.000005}, {20, 14, 0.000067, 0.0000005},
 };
 
-static void bits_per_key_give_the_hashes_of_the_contract(void **state) {
+static void bits_per_key_give_the_known_hashes(void **state) {
     (void)state;
-    for (size_t i = 0; i < COUNT(CONTRACT); i++) {
-        assert_int_equal(by_bits(1000, CONTRACT[i].bits_per_key).nhashes, CONTRACT[i].nhashes);
+    for (size_t i = 0; i < COUNT(KNOWN); i++) {
+        assert_int_equal(by_bits(1000, KNOWN[i].bits_per_key).nhashes, KNOWN[i].nhashes);
     }
 }
 
-/* The contract's figures are the textbook's, of n adds. */
-static void bits_per_key_give_the_rates_of_the_contract(void **state) {
+/* The known figures are the textbook's, for n adds. */
+static void bits_per_key_give_the_known_rates(void **state) {
     (void)state;
-    for (size_t i = 0; i < COUNT(CONTRACT); i++) {
-        struct sizing size = by_bits(100000000, CONTRACT[i].bits_per_key);
+    for (size_t i = 0; i < COUNT(KNOWN); i++) {
+        struct sizing size = by_bits(100000000, KNOWN[i].bits_per_key);
         double rate = textbook_rate(1e8, (double)size.nbits, size.nhashes);
-        assert_true(fabs(rate - CONTRACT[i].rate) <= CONTRACT[i].rounding);
+        assert_true(fabs(rate - KNOWN[i].rate) <= KNOWN[i].rounding);
     }
 }
 
-/* Filled until n adds have counted, it is more at few bits: 16.4 % instead of 14.7 %. */
-static void
-full_layers_of_bits_per_key_have_little_more_than_the_rates_of_the_contract(void **state) {
+/* A layer that is filled until n adds have counted has a higher rate at few bits: 16.4 % instead of
+ * 14.7 %. */
+static void full_layers_of_bits_per_key_have_little_more_than_the_known_rates(void **state) {
     (void)state;
-    for (size_t i = 0; i < COUNT(CONTRACT); i++) {
-        struct sizing size = by_bits(100000000, CONTRACT[i].bits_per_key);
+    for (size_t i = 0; i < COUNT(KNOWN); i++) {
+        struct sizing size = by_bits(100000000, KNOWN[i].bits_per_key);
         double rate = sizing_error_rate(100000000, size, CLASSIC);
         double adds = textbook_rate(1e8, (double)size.nbits, size.nhashes);
-        print_message("%g bits: k = %u, rate %.4g full, %.4g after n adds\n",
-                      CONTRACT[i].bits_per_key, size.nhashes, rate, adds);
+        print_message("%g bits: k = %u, rate %.4g full, %.4g after n adds\n", KNOWN[i].bits_per_key,
+                      size.nhashes, rate, adds);
         assert_true(rate >= adds * (1 - 1e-6) && rate <= adds * (1 + adds));
     }
 }
@@ -189,8 +190,8 @@ static void small_layers_never_have_fewer_bits_than_the_textbook(void **state) {
     }
 }
 
-/* From 0.001 up strictly. Below, the rate ripples in m as m gains and loses small factors, and the
- * search stops at one of the ripples: 3 % is what that may cost. */
+/* The order is strict from a rate of 0.001 up. Below, the rate ripples in m as m gains and loses
+ * small factors, and the search stops at one of the ripples: that may cost 3 %. */
 static void bits_never_shrink_as_capacity_grows(void **state) {
     (void)state;
     for (size_t i = 0; i < COUNT(RATES); i++) {
@@ -203,8 +204,9 @@ static void bits_never_shrink_as_capacity_grows(void **state) {
     }
 }
 
-/* Where k steps up, fewer bits do: 7 % fewer at k = 1 -> 2 (1 counted item sets 1 bit at k = 1),
- * less at every later step. Else strictly down to 0.001, and within the ripple below that. */
+/* Where k steps up, fewer bits suffice: 7 % fewer at k = 1 -> 2 (1 counted item sets 1 bit at
+ * k = 1), less at every later step. Otherwise the order is strict down to 0.001, and within the
+ * ripple below that. */
 static void bits_never_shrink_as_the_error_rate_does(void **state) {
     (void)state;
     static const uint64_t CAPACITIES[] = {1, 5, 10, 100, 1000, 1000000, 1000000000};
@@ -271,7 +273,7 @@ static double error_rate(uint64_t items, uint64_t nbits, uint32_t nhashes) {
     return sizing_error_rate(items, (struct sizing){nbits, nhashes}, CLASSIC);
 }
 
-/* At m = 2^59 whatever small arrays cost has vanished (it goes with 1/m). */
+/* At m = 2^59 the cost of small arrays has vanished (it is proportional to 1/m). */
 static void error_rate_agrees_with_libm_at_large_sizes(void **state) {
     (void)state;
     for (double bits = 2; bits <= 40; bits += 1.7) {
@@ -364,7 +366,7 @@ static void sizes_are_the_same_when_asked_again(void **state) {
     }
 }
 
-/* Where 1 - p^(1/8) is 1; the conversion of what comes of it is what UBSan looks at. */
+/* Here 1 - p^(1/8) is 1; UBSan checks the conversion of the result. */
 static void rates_that_no_blocked_layer_can_have_are_refused(void **state) {
     (void)state;
     struct sizing size;
@@ -375,10 +377,9 @@ static void rates_that_no_blocked_layer_can_have_are_refused(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(bits_per_key_give_the_hashes_of_the_contract),
-        cmocka_unit_test(bits_per_key_give_the_rates_of_the_contract),
-        cmocka_unit_test(
-            full_layers_of_bits_per_key_have_little_more_than_the_rates_of_the_contract),
+        cmocka_unit_test(bits_per_key_give_the_known_hashes),
+        cmocka_unit_test(bits_per_key_give_the_known_rates),
+        cmocka_unit_test(full_layers_of_bits_per_key_have_little_more_than_the_known_rates),
         cmocka_unit_test(bits_per_key_give_exactly_those_bits),
         cmocka_unit_test(bits_per_key_that_binary_cannot_write_are_rounded_up_by_at_most_one),
         cmocka_unit_test(bits_per_key_hashes_are_ln_2_times_bits_rounded_and_held_to_1_and_30),

@@ -1,18 +1,18 @@
-/* What the bits say, measured (layer_estimate_items, measure.h): the estimated number of items and
- * the error rate now, against the truth.
+/* The estimates from a filter's bits (layer_estimate_items, measure.h): the estimated number of
+ * items and the current error rate, against the truth.
  *
  * The estimate. n items leave a share e^-c of the m bits unset, c = kn/m, and the number Z of unset
  * bits varies by Var Z = m (e^-c - (1+c) e^-2c) (classical occupancy). The estimate is
- * -(m/k) ln(Z/m), so its sigma is (1/k) sqrt(m (e^c - 1 - c)). Of BLOCKED, whose blocks have
+ * -(m/k) ln(Z/m), so its sigma is (1/k) sqrt(m (e^c - 1 - c)). In BLOCKED, whose blocks have
  * unequal loads, Var Z is a sum over blocks, see sigma_blocked. Rounding to whole items adds 1/12
  * to the square. The error of a trial in sigmas is z: of TRIALS trials 0.27 % are expected beyond 3
  * sigma, and at most TAIL may be (more come once in 5,000 by chance); the mean of z is within
  * 4/sqrt(TRIALS), and its root mean square within 1 +- 4/sqrt(2 TRIALS).
  * LevelDB's hash has a test of its own.
  *
- * The error rate. PROBES absent items are asked; with p the rate that the filter itself states, the
- * measured rate is within 4 sigma, sigma^2 = p(1-p)/PROBES; of BLOCKED, plus the variance of the
- * mean over its blocks. */
+ * The error rate. PROBES absent items are looked up. With p the rate that the filter itself states,
+ * the measured rate is within 4 sigma, sigma^2 = p(1-p)/PROBES; in BLOCKED the variance of the mean
+ * over its blocks is added. */
 
 #include "tests/unit/helpers.h"
 
@@ -107,11 +107,11 @@ static void estimated_items_are_within_three_sigma_at_every_fill(void **state) {
     }
 }
 
-/* LevelDB's hash is left out above: its stride is its start h rotated by 17 bits, so that where an
- * item goes on follows from where it starts, items crowd, and fewer bits are set than the formula
- * thinks. It is neither that h has 32 bits nor how h is made: a random h and its rotation do the
- * same, a random h and a random 32-bit stride do not. The more bits, the more is lost; and absent
- * items crowd as well, so that more of them are answered yes than the fill says. */
+/* LevelDB's hash is left out above: its stride is its start h rotated by 17 bits, so that the
+ * stride of an item follows from its start. Items crowd, and fewer bits are set than the formula
+ * expects. The cause is neither h's 32 bits nor the way h is computed: a random h and its rotation
+ * crowd alike, a random h and a random 32-bit stride do not. The more bits, the larger the loss.
+ * Absent items crowd as well, so the false-positive rate is higher than the fill suggests. */
 static void leveldbs_hash_has_more_items_and_errors_than_its_bits_say(void **state) {
     (void)state;
     static const struct {
@@ -142,7 +142,7 @@ static void leveldbs_hash_has_more_items_and_errors_than_its_bits_say(void **sta
 
 /* ---- The error rate now ---- */
 
-/* Of one block's rate over the blocks of a filter. */
+/* The variance of one block's rate over the blocks of a filter. */
 static double blocks_variance(double n, double nblocks) {
     double load = n / nblocks, chance = exp(-load), mean = 0, squares = 0;
     for (int j = 0; j < 400; j++) {

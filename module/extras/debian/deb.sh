@@ -33,7 +33,7 @@ build() {
 describe() {
     sed "s/@MAINTAINER@/$maintainer/" $package/control >"$out/debian/control"
     printf '%s\n' "bloomport ($version) unstable; urgency=medium" "" \
-        "  * changelog.gz says what is new." "" \
+        "  * changelog.gz lists the changes." "" \
         " -- $maintainer  $(date -uR -d "$released")" >"$out/debian/changelog"
     (cd "$out" && dpkg-shlibdeps debian/bloomport/usr/bin/* debian/bloomport/usr/lib/redis/modules/*)
 }

@@ -1,4 +1,4 @@
-// The calculator: reads the form, asks sizing.js, shows the command, the numbers and two plots.
+// The calculator: reads the form, calls sizing.js, shows the command, the numbers and two plots.
 
 import { errorRate, firstLayer, layersFor, sizeByError } from "./sizing.js";
 import { memory, oneIn, parseItems, parseNumber, parseRate, percent, power, short, whole } from "./text.js";
@@ -9,7 +9,7 @@ const NOTES = {
   CLASSIC: "Fewest bits for an error rate. An item’s bits lie anywhere in the array.",
   BLOCKED: "One cache line an item: two to three times as fast in large filters, for some more bits.",
   grow: "A layer more whenever it is full, that many times as large. The error rate holds.",
-  fixed: "One layer for ever: a bit less per item, and every export format can carry it.",
+  fixed: "Always one layer: a bit less per item, and every export format can carry it.",
 };
 const SLIDERS = { rate: { min: -7, max: -0.3, step: 0.01 }, bits: { min: 4, max: 32, step: 0.1 } };
 
@@ -100,7 +100,7 @@ function showNothing(text) {
 
 // ---- The plots
 
-// Of a chain of layers that holds `items`: the rates of all layers add up, nearly.
+// The rate of a chain of layers that holds `items` is nearly the sum of the rates of all layers.
 function rateOfChain(layers, items, blocked) {
   let passed = 1;
   for (const layer of layers) {
@@ -141,7 +141,7 @@ function rateChart(params, layer) {
   };
 }
 
-// Sizes of both layouts do not depend on the error rate that is chosen: kept while they hold.
+// The sizes of both layouts do not depend on the chosen error rate, so they are cached.
 let curves = { of: "" };
 
 function curvesFor({ capacity, expansion }) {

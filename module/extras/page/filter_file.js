@@ -1,5 +1,5 @@
-// A filter in a file: which format it is, what its bits say, whether an item is in it. The formats
-// are those of BF.EXPORT (rdb/FORMAT.md); the checks are BF.IMPORT's.
+// A filter in a file: its format, its fill and estimates, and lookups. The formats are those of
+// BF.EXPORT (rdb/FORMAT.md); the checks are BF.IMPORT's.
 
 import { BLOCK, rateBlocked } from "./rate.js";
 import { LN2, ln } from "./real.js";
@@ -38,14 +38,14 @@ const FORMATS = { parquet: readParquet, portable: readPortable, sstable: readSst
 
 const isPossible = (h) => h && h.k >= 1 && h.k <= MAX_HASHES && h.m >= 1n && h.m < 1n << 53n;
 
-// A header that would be one if the file had not lost or gained something.
+// A header of a file that was truncated or extended.
 function nearMiss(view) {
   for (const [format, read] of Object.entries(FORMATS)) {
     const h = read(view);
     if (!isPossible(h) || h.m >= 1n << 40n || (format !== "parquet" && h.k > 64)) continue;
     const should = h.at + Number((h.m + 7n) / 8n), is = view.byteLength;
     if (is === should + 1 && view.getUint8(is - 1) === 10)
-      return `It is a ${format} filter with a newline behind it, which redis-cli adds. Export it with --raw -D ''.`;
+      return `It is a ${format} filter with a newline at its end, which redis-cli adds. Export it with --raw -D ''.`;
     if (is >= should / 64 && is <= should * 64)
       return `Its header is that of a ${format} filter of ${whole(should)} bytes, but the file has ${whole(is)}: ` +
              (is < should ? "it was cut short." : "something was added.");
@@ -56,7 +56,7 @@ function nearMiss(view) {
 function complaint(bytes, view) {
   const starts = (text) => [...text].every((c, i) => bytes[i] === c.charCodeAt(0));
   if (bytes.length === 0) return "The file is empty.";
-  if (starts("REDIS") || starts("VALKEY")) return "That is a snapshot of a whole server. Take one filter out of it with BF.EXPORT.";
+  if (starts("REDIS") || starts("VALKEY")) return "That is a snapshot of a whole server. Export one filter with BF.EXPORT.";
   if (starts("(error)") || starts("ERR ") || starts("WRONGTYPE"))
     return `That is an error message: ${new TextDecoder().decode(bytes.subarray(0, 200)).trim()}`;
   return nearMiss(view) ?? "That is not a filter in the format portable, sstable or parquet.";
@@ -76,7 +76,7 @@ export function openFilter(bytes) {
   throw new Error(complaint(bytes, view));
 }
 
-/** A portable filter of these items, for those who have none at hand. */
+/** A portable filter of these items: the page's example. */
 export function exampleFilter(items, k, m) {
   const filter = new FilterFile("portable", k, m, false, new Uint8Array(Math.ceil(m / 8)));
   for (const item of items)
@@ -118,13 +118,13 @@ class FilterFile {
     return this.ones / this.m;
   }
 
-  /** -(m/k) ln(1 - fill): how many items the set bits speak of. */
+  /** -(m/k) ln(1 - fill): the number of items, estimated from the set bits. */
   get estimate() {
     const { ones, m, k } = this;
     return ones === m ? m : (-m / k) * ln(1 - ones / m);
   }
 
-  /** As the server counts an imported filter's: the estimate, held to what is possible. */
+  /** The count that the server gives an imported filter: the estimate, limited to what is possible. */
   get estimatedItems() {
     const { ones, m, k } = this;
     if (ones === 0 || ones === m) return ones;
@@ -165,7 +165,7 @@ class FilterFile {
     return ((this.bits[Math.floor(p / 8)] >> p % 8) & 1) === 1;
   }
 
-  /** False: surely not in. True: maybe in. */
+  /** False: surely absent. True: maybe present. */
   has(item) {
     return this.positions(item).every((p) => this.isSet(p));
   }

@@ -150,7 +150,7 @@ function crowdedClass(s, f) {
 
 // ---- The sum
 
-/** Of a layer of m bits and k = 1..30 hashes to which `items` adds have counted. */
+/** The rate of a layer of m bits and k = 1..30 hashes when `items` adds have counted. */
 export function rateWhenFull(items, m, k) {
   const s = { n: items, m, k, twoPart: twosOf(m) };
   s.oddPart = m / s.twoPart;
@@ -188,7 +188,7 @@ function blockLoad(offers, blocks) {
   return { rate, known };
 }
 
-/** The same of a layer of `blocks` blocks, layout BLOCKED. */
+/** The rate of a layer of `blocks` blocks, layout BLOCKED, when `items` adds have counted. */
 export function rateBlockedWhenFull(items, blocks) {
   if (items >= blocks * 256) return 1;
   let low = items, high = items;
@@ -206,8 +206,8 @@ export function rateBlockedWhenFull(items, blocks) {
   return blockLoad(high, blocks).rate;
 }
 
-/** The same when `offers` items were added, whether they counted or not: the mean over blocks, which
- *  do not all hold the same number of items. */
+/** The rate of a BLOCKED layer when `offers` items were added, whether they counted or not: the mean
+ *  over blocks, which do not all hold the same number of items. */
 export function rateBlocked(offers, blocks) {
   return offers > 640 * blocks ? 1 : blockLoad(offers, blocks).rate;
 }

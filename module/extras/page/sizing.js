@@ -1,7 +1,6 @@
 // module/core/sizing.c, and the growth of filter.c, in JavaScript: what BF.RESERVE will make of its
-// arguments, bit for bit (tests/page compares). Sizes from 2^53 bits on (a petabyte) are given up:
-// Number holds no more. A function that returns null says: more than that, or than the layout can
-// address.
+// arguments, bit for bit (tests/page compares). Number holds no sizes from 2^53 bits on (a petabyte).
+// A function returns null for such a size, and for one that the layout cannot address.
 
 import { LN2, exp, ln, pow } from "./real.js";
 import { BLOCK, rateBlockedWhenFull, rateWhenFull } from "./rate.js";
@@ -73,19 +72,19 @@ function growthShare(first, before, after) {
   return growthSpent(ln(after / first) / LN2) - growthSpent(ln(before / first) / LN2);
 }
 
-/** What the layer is asked for: { capacity, rate or bits, expansion, blocked }.
- *  What it is: { capacity, rate, m, k }, or null. */
+/** Takes the parameters { capacity, rate or bits, expansion, blocked } of the first layer.
+ *  Returns the layer { capacity, rate, m, k }, or null. */
 export function firstLayer({ capacity, rate, bits, expansion, blocked }) {
   const share = expansion ? rate * FIRST_SHARE : rate;
   const size = bits ? sizeByBits(capacity, bits, blocked) : sizeByError(capacity, share, blocked);
   return size && { capacity, rate: bits ? errorRate(capacity, size, blocked) : share, ...size };
 }
 
-/** The layer that comes behind `layers`, or null. */
+/** The layer that follows `layers`, or null. */
 export function nextLayer({ rate, bits, expansion, blocked }, layers) {
   const first = layers[0], before = layers.reduce((sum, layer) => sum + layer.capacity, 0);
-  const asked = layers[layers.length - 1].capacity * expansion;
-  const capacity = layers.length >= SLOW_LAYERS ? Math.max(asked, before) : asked;
+  const expanded = layers[layers.length - 1].capacity * expansion;
+  const capacity = layers.length >= SLOW_LAYERS ? Math.max(expanded, before) : expanded;
   const budget = bits ? first.rate : rate * (1 - FIRST_SHARE);
   const share = budget * growthShare(first.capacity, before, before + capacity);
   const size = sizeByError(capacity, share, blocked);

@@ -1,4 +1,4 @@
-// The viewer: opens a file that was dropped or chosen, shows what its bits say, checks items.
+// The viewer: opens a file that was dropped or chosen, shows its numbers, looks items up.
 
 import { exampleFilter, openFilter } from "./filter_file.js";
 import { memory, oneIn, percent, whole } from "./text.js";
@@ -42,7 +42,7 @@ function refuse(name, text) {
 }
 
 async function open(file) {
-  if (file.size > MOST_FILE_BYTES) return refuse(file.name, "It is larger than 2 GiB: ask the command-line tool, bloomport info.");
+  if (file.size > MOST_FILE_BYTES) return refuse(file.name, "It is larger than 2 GiB: use the command-line tool, bloomport info.");
   try {
     show(openFilter(new Uint8Array(await file.arrayBuffer())), file.name);
   } catch (error) {
@@ -111,7 +111,7 @@ function check() {
   hint.className = "hint";
   hint.textContent = items.length > MOST_ANSWERS ? `The first ${whole(MOST_ANSWERS)} are shown.`
     : items.length ? `Framed in the picture: the bits of “${items[items.length - 1]}”.`
-    : "“Not in it” is certain. “Maybe” is wrong as often as the rate above says.";
+    : "“Not in it” is certain. “Maybe” is a false positive at the rate above.";
   byId("answers").replaceChildren(...lines, hint);
   drawMap(items.length ? filter.positions(items[items.length - 1]) : []);
 }

@@ -1,6 +1,6 @@
 // XXH64 of a Uint8Array at a seed, written from the public specification of xxHash (its document
 // xxhash_spec.md). (Uint8Array, BigInt seed) => BigInt: what interop's portable.js calls h64.
-// BigInt is slow (some microseconds an item) and plain; a page asks for a few items at a time.
+// BigInt is slow (some microseconds an item) and plain; a page looks up a few items at a time.
 
 const P1 = 0x9e3779b185ebca87n, P2 = 0xc2b2ae3d27d4eb4fn, P3 = 0x165667b19e3779f9n;
 const P4 = 0x85ebca77c2b2ae63n, P5 = 0x27d4eb2f165667c5n;

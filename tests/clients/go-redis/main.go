@@ -1,4 +1,4 @@
-// go-redis: program PORT PROTOCOL. What is asked, and why, is in ../README.md.
+// go-redis: program PORT PROTOCOL. ../README.md lists the calls and the reasons.
 package main
 
 import (
@@ -65,7 +65,7 @@ func add() {
 	check("insert plain", result(r.BFInsert(ctx, "default", &redis.BFInsertOptions{}, "x").Result()), []bool{true})
 }
 
-func ask() {
+func lookups() {
 	check("exists", result(r.BFExists(ctx, "plain", "a").Result()), true)
 	check("exists absent", result(r.BFExists(ctx, "plain", "absent").Result()), false)
 	check("exists binary", result(r.BFExists(ctx, "plain", binary).Result()), true)
@@ -197,7 +197,7 @@ func combine() {
 func main() {
 	protocol, _ = strconv.Atoi(os.Args[2])
 	r = redis.NewClient(&redis.Options{Addr: "127.0.0.1:" + os.Args[1], Protocol: protocol})
-	for _, part := range []func(){reserve, add, ask, info, failures, dump, raw, stats, combine} {
+	for _, part := range []func(){reserve, add, lookups, info, failures, dump, raw, stats, combine} {
 		part()
 	}
 	fmt.Println("version", redis.Version())

@@ -1,4 +1,4 @@
-/* hiredis: client PORT PROTOCOL. What is asked, and why, is in ../README.md.
+/* hiredis: client PORT PROTOCOL. ../README.md lists the calls and the reasons.
  *
  * redisCommandArgv takes words with their lengths, so items and dumps are any bytes; so is
  * redisCommand with %b. Every reply is shown as redis-cli would say it and compared as text, but
@@ -70,7 +70,7 @@ static void show(const redisReply *reply, char *out, size_t size) {
     }
 }
 
-/* The command, with a binary item behind it, answers exactly `wanted`. */
+/* The command, followed by a binary item, answers exactly `wanted`. */
 static void answers_item(const char *line, struct word item, const char *wanted) {
     char got[2000] = "";
     redisReply *reply = send(line, item.data != NULL, &item);
@@ -108,7 +108,7 @@ static void create_and_add(void) {
     answers("BF.INSERT missing NOCREATE ITEMS z", "ERR not found");
 }
 
-static void ask(void) {
+static void lookups(void) {
     answers("BF.EXISTS plain a", "1");
     answers("BF.EXISTS plain absent", "0");
     answers_item("BF.EXISTS plain", BINARY, "1");
@@ -221,7 +221,7 @@ int main(int argc, char **argv) {
         return 1;
     }
     create_and_add();
-    ask();
+    lookups();
     fail();
     grow();
     dump();

@@ -45,7 +45,7 @@ class Client extends Checks {
         check("insert plain", () -> r.bfInsert("default", "x"), List.of(true));
     }
 
-    static void ask() {
+    static void lookups() {
         check("exists", () -> r.bfExists("plain", "a"), true);
         check("exists absent", () -> r.bfExists("plain", "absent"), false);
         check("exists binary", () -> call("BF.EXISTS", "plain", BINARY), yes);
@@ -136,7 +136,7 @@ class Client extends Checks {
         });
         reserve();
         add();
-        ask();
+        lookups();
         info();
         errors();
         dumps();

@@ -88,7 +88,7 @@ class Client extends Checks {
         check("insert two", () -> r.bfInsert("default", "x", "y"), List.of(false, true));
     }
 
-    static void ask() {
+    static void lookups() {
         check("exists", () -> r.bfExists("plain", "a"), true);
         check("exists absent", () -> r.bfExists("plain", "absent"), false);
         check("exists binary", () -> binary.bfExists(utf8("plain"), BINARY), true);
@@ -177,7 +177,7 @@ class Client extends Checks {
         });
         reserve();
         add();
-        ask();
+        lookups();
         info();
         errors();
         dumps();

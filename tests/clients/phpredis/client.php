@@ -1,5 +1,5 @@
 <?php
-// phpredis: client.php PORT PROTOCOL. What is asked, and why, is in ../README.md.
+// phpredis: client.php PORT PROTOCOL. ../README.md lists the calls and the reasons.
 // It has no methods for BF.*: rawCommand takes any command. Strings are bytes, so dumps are safe,
 // as long as no serializer or compression is set (OPT_SERIALIZER, OPT_COMPRESSION).
 

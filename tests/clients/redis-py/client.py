@@ -1,4 +1,4 @@
-"""redis-py: client.py PORT PROTOCOL. What is asked, and why, is in ../README.md."""
+"""redis-py: client.py PORT PROTOCOL. ../README.md lists the calls and the reasons."""
 import sys
 
 import redis
@@ -7,7 +7,7 @@ port, protocol = int(sys.argv[1]), int(sys.argv[2])
 modern = int(redis.__version__.split(".")[0]) >= 5  # before, there was no RESP3 and no such option
 options = {"protocol": protocol} if modern else {}
 r = redis.Redis(port=port, **options)
-# As most people use it: text, and since redis-py 8 RESP3 unless told otherwise.
+# As most people use it: text, and since redis-py 8 RESP3 by default.
 text = redis.Redis(port=port, decode_responses=True, **(options if protocol == 2 else {}))
 bf = r.bf()
 call = r.execute_command
@@ -55,7 +55,7 @@ def add():
     refused("insert nocreate missing", "not found", bf.insert, "missing", ["x"], noCreate=True)
 
 
-def ask():
+def lookups():
     check("exists", bf.exists("plain", "a"), yes)
     check("exists absent", bf.exists("plain", "absent"), no)
     check("exists binary", bf.exists("plain", BINARY), yes)
@@ -73,7 +73,7 @@ FIELDS = (b"Capacity", b"Number of filters", b"Number of items inserted", b"Expa
 
 
 def four(info):
-    """redis-py 8 gives an object, but a dict if RESP3 was asked for by name."""
+    """redis-py 8 gives an object, but a dict if RESP3 was set explicitly."""
     if isinstance(info, dict):
         return tuple(info[name] for name in FIELDS)
     return info.capacity, info.filterNum, info.insertedNum, info.expansionRate
@@ -95,7 +95,7 @@ def errors():
     check("madd full ends in an error", (type(last), str(last)),
           (redis.ResponseError, "non scaling filter is full"))
     refused("add full", "non scaling filter is full", bf.add, "fixed", "r")
-    check("add full, known", bf.add("fixed", "p"), no)
+    check("add full, present", bf.add("fixed", "p"), no)
     r.set("text", "x")
     refused("add wrong type", "WRONGTYPE", bf.add, "text", "a")
     refused("exists wrong type", "WRONGTYPE", bf.exists, "text", "a")
@@ -163,7 +163,7 @@ def combine():
     check("exists cleared", bf.exists("merged", "a"), no)
 
 
-for part in (reserve, add, ask, info, errors, dump, raw, stats, combine):
+for part in (reserve, add, lookups, info, errors, dump, raw, stats, combine):
     part()
 print("version", redis.__version__)
 print("checks", checks)

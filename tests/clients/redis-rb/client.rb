@@ -1,4 +1,4 @@
-# redis-rb: client.rb PORT PROTOCOL. What is asked, and why, is in ../README.md.
+# redis-rb: client.rb PORT PROTOCOL. ../README.md lists the calls and the reasons.
 # It has no methods for BF.*: call takes any command. Dumps arrive as strings marked UTF-8 but with
 # their bytes untouched, so they can be stored and sent back as they are.
 require "redis"

@@ -84,7 +84,7 @@ class Client extends Checks {
             .capacity(2).nonScaling(true)), Set.of("x"));
     }
 
-    static void ask() {
+    static void lookups() {
         check("exists", () -> bf("plain").exists("a"), true);
         check("exists absent", () -> bf("plain").exists("absent"), false);
         check("exists binary", () -> binary("plain").exists(BINARY), true);
@@ -183,7 +183,7 @@ class Client extends Checks {
         });
         reserve();
         add();
-        ask();
+        lookups();
         info();
         errors();
         dumps();

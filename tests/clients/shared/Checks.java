@@ -9,7 +9,7 @@ import java.util.function.Function;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
-/** What the Java clients share: comparing and counting. What is asked, and why, is in ../README.md. */
+/** What the Java clients share: comparing and counting. ../README.md lists the calls and the reasons. */
 class Checks {
     static final byte[] BINARY = {0, -1, '\r', '\n', -128};
     static final byte[] BINARY_CUT = Arrays.copyOf(BINARY, 4);

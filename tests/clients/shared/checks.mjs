@@ -1,5 +1,5 @@
-// What the JavaScript clients share: comparing and counting, and the questions to libraries without
-// methods for BF.*. What is asked, and why, is in ../README.md.
+// What the JavaScript clients share: comparing and counting, and the calls to libraries without
+// methods for BF.*. ../README.md lists the calls and the reasons.
 import { readFileSync } from 'node:fs';
 import { isDeepStrictEqual, inspect } from 'node:util';
 

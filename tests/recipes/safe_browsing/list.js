@@ -24,7 +24,7 @@ export function entriesOf(address) {
   return [...new Set(entries)];
 }
 
-/** False: surely not on the list. True: on it, or one of the 0.1 % per entry that only look so; a
- *  page that must be certain asks its server now, about this one address. */
+/** False: surely not on the list. True: on it, or a false positive, 0.1 % per entry; a page that must
+ *  be certain now queries its server about this one address. */
 export const isSuspect = (list, address) =>
   entriesOf(address).some((entry) => list.has(utf8.encode(entry)));

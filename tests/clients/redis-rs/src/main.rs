@@ -1,4 +1,4 @@
-//! redis-rs: client PORT PROTOCOL. What is asked, and why, is in ../../README.md.
+//! redis-rs: client PORT PROTOCOL. ../../README.md lists the calls and the reasons.
 use redis::bloom::{
     BloomFilterDumpChunk, BloomFilterDumpIterator, BloomFilterInfoType as Info,
     BloomFilterInsertOptions as Insert, BloomFilterScalingOptions as Scaling,
@@ -62,7 +62,7 @@ fn add(c: &mut Checks, r: &mut Connection) {
     c.answer("insert plain", r.bf_insert("default", "x"), vec![true]);
 }
 
-fn ask(c: &mut Checks, r: &mut Connection) {
+fn lookups(c: &mut Checks, r: &mut Connection) {
     c.answer("exists", r.bf_exists("plain", "a"), true);
     c.answer("exists absent", r.bf_exists("plain", "absent"), false);
     c.answer("exists binary", r.bf_exists("plain", BINARY), true);
@@ -189,7 +189,7 @@ fn main() -> RedisResult<()> {
     let mut c = Checks::default();
     let client: String = call(&mut r, &[b"CLIENT", b"INFO"])?;
     c.check("protocol", client.contains(&format!("resp={}", arguments[2])), true);
-    for part in [reserve, add, ask, info, errors] {
+    for part in [reserve, add, lookups, info, errors] {
         part(&mut c, &mut r);
     }
     dump(&mut c, &mut r)?;
