@@ -414,6 +414,7 @@ static enum status ask_to_grow(struct run *run) {
 }
 
 static void answer(struct run *run, enum status st, bool added) {
+    assert_true(run->n < MOST_ITEMS);
     run->status[run->n] = st;
     run->added[run->n++] = added;
 }
@@ -433,7 +434,8 @@ static void one_by_one(struct run *run, const struct hash *hashes, size_t n) {
 static void in_a_batch(struct run *run, const struct hash *hashes, size_t n) {
     struct batch batch;
     batch_init(&batch, run->filter);
-    for (size_t taken = 0; run->n < n;) {
+    for (size_t taken = 0, calls = 0; run->n < n; calls++) {
+        assert_true(calls < n + 3); // else answers are missing
         bool added[PROBE_ITEMS];
         size_t ready, some = n - taken < PROBE_ITEMS ? n - taken : PROBE_ITEMS;
         enum status st = batch_add(&batch, hashes + taken, some, added, &ready);
