@@ -87,7 +87,7 @@ def test_writing_commands_say_their_event_and_what_is_propagated(server, name):
 def source_texts():
     """What stands in quotes in the module's sources, neighbours joined as the compiler does."""
     text = ""
-    for pattern in ("module/*.[ch]", "rdb/*.[ch]"):
+    for pattern in ("module/*.[ch]", "rdb/*.[ch]", "rdb/formats/*.[ch]"):
         for path in sorted(documents.REPO.glob(pattern)):
             text += re.sub(r'"\s*(?:\\\n\s*)*"', "", path.read_text(encoding="utf-8"))
     return set(re.findall(r'"((?:[^"\\\n]|\\.)*)"', text))
