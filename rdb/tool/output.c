@@ -118,7 +118,7 @@ static void keep_access(const struct stat *old) {
 }
 
 static void give_default_access(void) {
-    mode_t mask = umask(0); // mkostemp is stricter than the user asked for
+    mode_t mask = umask(0); // mkostemp is stricter than the umask
     umask(mask);
     if (fchmod(output.fd, 0666 & ~mask) != 0) die_of(errno);
 }

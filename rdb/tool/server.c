@@ -18,7 +18,7 @@
 struct server {
     redisContext *context;
     redisReply *reply;    // the last one; it owns the texts and bytes that are returned
-    char fault[256];      // a text of our own
+    char fault[256];      // an error text made here
     void (*on_pipe)(int); // what SIGPIPE did before
 };
 

@@ -437,12 +437,12 @@ def test_a_grown_filter_is_pulled_as_a_dump_and_answers_alike(tmp_path, server, 
     assert facts["format"] == "dump" and len(facts["layers"]) > 3
     table = run("info", path).decode().split("\n\n")[1].splitlines()
     assert [row.split()[1] for row in table[1:]] == [str(layer["bits"]) for layer in facts["layers"]]
-    asked = WORDS + OTHERS
-    answers = r.execute_command("BF.MEXISTS", "k", *asked)
-    yes = [item for item, answer in zip(asked, answers) if answer]
-    assert run("check", path, stdin=lines(asked)) == lines(yes)
+    queried = WORDS + OTHERS
+    answers = r.execute_command("BF.MEXISTS", "k", *queried)
+    yes = [item for item, answer in zip(queried, answers) if answer]
+    assert run("check", path, stdin=lines(queried)) == lines(yes)
     run("push", path, "--key", "again", "-s", server.socket)
-    assert r.execute_command("BF.MEXISTS", "again", *asked) == answers
+    assert r.execute_command("BF.MEXISTS", "again", *queried) == answers
     assert "portable" in run("pull", "--key", "k", "-s", server.socket, "--format", "portable",
                              status=2)
 

@@ -212,7 +212,7 @@ static void export_and_import(const struct filter *filter, enum format format) {
 
 #define ITEMS 12
 
-static void ask(const struct filter *filter) {
+static void look_up(const struct filter *filter) {
     struct hash hashes[ITEMS];
     bool answers[ITEMS];
     for (uint8_t i = 0; i < ITEMS; i++) hashes[i] = filter_hash(filter, &i, i % 2);
@@ -256,7 +256,7 @@ void fuzz_mill(struct filter *filter, unsigned parts) {
     if (parts & MILL_SAVE) save_and_load(filter);
     if (parts & MILL_COPY) copy_and_pack(filter);
     if (!filter->is_loading) {
-        if (parts & MILL_ASK) ask(filter);
+        if (parts & MILL_ASK) look_up(filter);
         for (int f = 0; parts & MILL_EXPORT && f < FORMAT_COUNT; f++) {
             export_and_import(filter, (enum format)f);
         }

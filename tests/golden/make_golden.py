@@ -143,10 +143,10 @@ def rejected():
     cases = {
         "magic": ("another magic", strings(magic=b"BLOOMPRU")),
         "version-0": ("version 0", strings(version=0)),
-        "version-newest": ("a version nobody knows", strings(version=2**32 - 1)),
+        "version-newest": ("an unknown version", strings(version=2**32 - 1)),
         "scheme": ("scheme 255", strings(scheme=255)),
         "layout": ("layout 255", strings(layout=255)),
-        "flags": ("a flag nobody knows", strings(flags=0x8000)),
+        "flags": ("an unknown flag", strings(flags=0x8000)),
         "expansion": ("expansion 32769", strings(expansion=32769)),
         "layers-0": ("0 layers, two follow", [header(LAYERS, layers=0)] + strings()[1:]),
         "layers-none": ("0 layers, none follows", [header([])]),

@@ -3,7 +3,7 @@
     run.py [language ...]       default: all; `make test-interop` runs this
 
 Each folder beside this file is one language: a short program with its ecosystem's own XXH64 package
-and nothing of ours. For each:
+and no code of bloomport. For each:
 
     query   a filter exported by the server: 20,000 answers equal to BF.MEXISTS, false positives too
     build   filters of 5,000 items, m odd and m a power of two: bytes equal to the server's own
@@ -86,7 +86,7 @@ class Node(Program):
 
 
 class Browser(Program):
-    """The page in headless Chromium: it fetches its work from a server of ours and posts the result."""
+    """The page in headless Chromium: it fetches its work from a server of this script and posts the result."""
 
     package = "xxhash-wasm"
 

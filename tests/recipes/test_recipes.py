@@ -186,10 +186,10 @@ def test_an_exported_list_answers_in_javascript_what_the_server_answers(server, 
                  "https://www.bad899.example/", "https://shop.example/99/login"]
     harmless = ["https://example/", "https://shop.example/99/", "https://localhost/"]
     harmless += [f"https://good{i}.example/page/{i}" for i in range(500)]
-    asked = json.dumps(dangerous + harmless)
-    ask = ["node", "--input-type=module", "-e", ASK, str(HERE / "safe_browsing"),
-           str(tmp_path / "list.bloom"), asked]
-    answers = json.loads(subprocess.run(ask, check=True, timeout=60, stdout=subprocess.PIPE).stdout)
+    queried = json.dumps(dangerous + harmless)
+    query = ["node", "--input-type=module", "-e", ASK, str(HERE / "safe_browsing"),
+             str(tmp_path / "list.bloom"), queried]
+    answers = json.loads(subprocess.run(query, check=True, timeout=60, stdout=subprocess.PIPE).stdout)
     assert answers[0][1] == ["bad7.example/"]
     assert answers[3][1] == ["shop.example/99/login", "shop.example/99/", "shop.example/"]
     assert all(suspect for suspect, _ in answers[:4])

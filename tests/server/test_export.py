@@ -205,7 +205,7 @@ def test_duckdb_reads_pyarrows_filter_and_bloomports_and_answers_alike(call, par
     assert sum(theirs[200:]) > 10, "no false positives to compare"
     assert look_up_all(call, "k", probes) == theirs
 
-    # The same file with a filter of ours in place of pyarrow's, of other items.
+    # The same file with a filter of bloomport in place of pyarrow's, of other items.
     bits = 8 * (where.stop - where.start - len(parquet_header(256)))
     assert call("BF.RESERVE", "ours", "BITSPERKEY", bits // 64, "64", "LAYOUT", "BLOCKED", "NONSCALING") == OK
     add_all(call, "ours", probes[700:764])

@@ -63,7 +63,7 @@ def assert_plain(reply, words):
 def exercise(connection, keys):
     """Does what a server and its clients do with a filter. Every command must be answered; a filter that
     is still being loaded may answer with that error."""
-    asked = [
+    commands = [
         command
         for key in keys
         for command in (
@@ -79,7 +79,7 @@ def exercise(connection, keys):
             ("DUMP", key),
         )
     ]
-    replies = connection.pipeline(asked)
+    replies = connection.pipeline(commands)
     again = []
     for key, at in zip(keys, range(0, len(replies), 10)):
         added, known, copied, dumped = replies[at + 4], replies[at + 5], replies[at + 8], replies[at + 9]

@@ -506,7 +506,7 @@ def test_each_command_is_propagated_and_announced_once(server, call, stream, eve
     assert call(*words) == OK
     assert stream.take() == [[word.encode() for word in words]]
     assert [pair for pair in events() if pair[1] != "new"] == [(words[1], event)]
-    assert watcher.call("EXEC").value is None  # whoever watched knows
+    assert watcher.call("EXEC").value is None  # the watcher is notified
 
 
 def test_master_and_replica_are_equal_whatever_the_replicas_limits(new_server):

@@ -181,7 +181,7 @@ def test_the_replicas_own_aof_and_replica_have_it_as_the_master_does(new_server)
         assert master.is_synced.wait(60)
         until_applied(replica, master)
         until_applied(below, master)
-        # other settings here, so that nothing may depend on those of whoever replays
+        # other settings here, so that the result cannot depend on the settings of the server that replays
         models = {}
         for number, (words, make) in enumerate(CREATIONS):
             models["k%d" % number] = created_by(words, make)

@@ -11,7 +11,7 @@ from filters import QUIET, follow, look, same_filter, server_info, until, until_
 from redis_server import INSTRUMENTED
 from resp import OK, ONE, ZERO, integer
 
-ITEMS = ["item%d" % i for i in range(250)]  # what looks ask for
+ITEMS = ["item%d" % i for i in range(250)]  # the items that look() queries
 
 
 def small(call, key, count=60):

@@ -44,13 +44,13 @@ def replica(server):
 # ---- A lookup in the middle of an add ------------------------------------------------------------
 
 
-@pytest.mark.parametrize("asked", ["k", "other"])
+@pytest.mark.parametrize("queried", ["k", "other"])
 @pytest.mark.parametrize("words", [("BF.ADD",), ("BF.MADD",), ("BF.INSERT", "ITEMS")], ids=lambda words: words[0])
-def test_a_lookup_by_a_handler_does_not_change_which_item_is_added(call, words, asked):
+def test_a_lookup_by_a_handler_does_not_change_which_item_is_added(call, words, queried):
     name, *options = words
     assert call("BF.RESERVE", "other", "0.0001", "1000") == OK
     assert call("BF.ADD", "other", "theirs") == ONE
-    assert call("NEIGHBOUR.ON", "new", "BF.EXISTS", asked, "absent") == OK
+    assert call("NEIGHBOUR.ON", "new", "BF.EXISTS", queried, "absent") == OK
     assert call(name, "k", *options, "hello").plain in (1, [1])
     assert call("NEIGHBOUR.SAW").plain == [1, b":0\r\n"]
     assert call("BF.EXISTS", "k", "hello") == ONE, "the acknowledged item is lost"

@@ -279,7 +279,7 @@ static void error_rate_agrees_with_libm_at_large_sizes(void **state) {
     for (double bits = 2; bits <= 40; bits += 1.7) {
         for (uint32_t k = 1; k <= 30; k++) {
             double items = floor(0x1p59 / bits), expected = counted_rate(items / 0x1p59, k);
-            if (expected > 0.5) continue; // no layer of ours is that full
+            if (expected > 0.5) continue; // no layer of the module is that full
             double got = error_rate((uint64_t)items, UINT64_C(1) << 59, k);
             if (!is_near(got, expected, LIBM_TOLERANCE)) {
                 fail_msg("bits %g, k %u: %.15g, libm %.15g", bits, k, got, expected);

@@ -104,7 +104,7 @@ class Client extends Checks {
         check("info", () -> three("plain"), List.of(1000L, 1L, 4L));
         check("info expansion", () -> bf("inserted").getInfo().getExpansionRate(), 3L);
         check("info size", () -> bf("plain").getInfo().getSize() > 1000, true);
-        // Two answers, RedisBloom's as ours, that this library cannot read: null for the expansion of
+        // Two answers, of RedisBloom and bloomport alike, that this library cannot read: null for the expansion of
         // a non-scaling filter, and over RESP3 a map of one field.
         refused("info nonscaling", "Unexpected exception", () -> bf("fixed").getInfo());
         if (r.getConfig().getProtocol() == Protocol.RESP2) {
