@@ -250,7 +250,7 @@ const char *args_parse_reserve(RedisModuleCtx *ctx, RedisModuleString **argv, in
     if (!error) error = parse_capacity(&RESERVE, argv[at++], &params);
     if (error) return error;
 
-    // NRedisStack sends the expansion as a bare integer behind the capacity.
+    // NRedisStack sends the expansion as a bare integer after the capacity.
     unsigned seen = 0;
     long long bare;
     if (at < argc && RedisModule_StringToLongLong(argv[at], &bare) == REDISMODULE_OK) {

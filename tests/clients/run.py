@@ -30,16 +30,16 @@ sys.dont_write_bytecode = True
 # In place of this folder: redis-py would take the folder hiredis for the package of that name.
 sys.path[:1] = [str(HERE.parent / "server"), str(HERE.parent / "support")]
 
-import programs  # noqa: E402
+import languages  # noqa: E402
 from checks import filter_state  # noqa: E402
-from programs import RUN_SECONDS, Failed, Skip, need  # noqa: E402
+from languages import RUN_SECONDS, Failed, Skip, need  # noqa: E402
 from redis_server import Server, ServerDied  # noqa: E402
 
 
 # How each client's program is made: these return the command.
 
 def redis_py(folder):
-    return programs.python_program(folder, "client.py")
+    return languages.python_program(folder, "client.py")
 
 
 def debian_redis_py(folder):
@@ -47,36 +47,36 @@ def debian_redis_py(folder):
 
 
 def node(folder):
-    return programs.node_program(folder, "client.mjs")
+    return languages.node_program(folder, "client.mjs")
 
 
 def go_redis(folder):
-    return programs.go_program(folder)
+    return languages.go_program(folder)
 
 
 def redis_rs(folder):
-    return programs.cargo_program(folder, "client")
+    return languages.cargo_program(folder, "client")
 
 
 def java(folder):
-    return programs.java_program(folder, "Client.java", "../shared/Checks.java")
+    return languages.java_program(folder, "Client.java", "../shared/Checks.java")
 
 
 def hiredis(folder):
     compiler = os.environ.get("CC", "cc")
     need(compiler)
     try:
-        programs.fetch(folder, compiler, "-E", "-xc", "-", stdin=b"#include <hiredis/hiredis.h>\n")
+        languages.fetch(folder, compiler, "-E", "-xc", "-", stdin=b"#include <hiredis/hiredis.h>\n")
     except Skip:
         raise Skip("no hiredis.h (Debian: libhiredis-dev)") from None
-    programs.build(folder, compiler, "-std=c11", "-O1", "-Wall", "-Wextra", "-Werror", "-o", "client",
+    languages.build(folder, compiler, "-std=c11", "-O1", "-Wall", "-Wextra", "-Werror", "-o", "client",
                    "client.c", "-lhiredis")
     return [folder / "client"]
 
 
 def phpredis(folder):
     need("php")
-    if not programs.run(["php", "-r", 'echo phpversion("redis");'], folder):
+    if not languages.run(["php", "-r", 'echo phpversion("redis");'], folder):
         raise Skip("php has no redis extension (Debian: php-redis)")
     return ["php", folder / "client.php"]
 
@@ -84,7 +84,7 @@ def phpredis(folder):
 def redis_rb(folder):
     need("ruby")
     try:
-        programs.fetch(folder, "ruby", "-rredis", "-e", "")
+        languages.fetch(folder, "ruby", "-rredis", "-e", "")
     except Skip:
         raise Skip("ruby has no redis (Debian: ruby-redis)") from None
     return ["ruby", folder / "client.rb"]
@@ -191,7 +191,7 @@ def report(name, result, row, protocol, notes):
 def rows(name, folder_name, make, protocols):
     """(protocol, result, row, notes) for each protocol of one client."""
     try:
-        folder = programs.copy_sources(HERE, WORK, folder_name)
+        folder = languages.copy_sources(HERE, WORK, folder_name)
         command = make(folder)
     except (Skip, Failed) as problem:
         result = "skipped" if isinstance(problem, Skip) else "failed"
@@ -208,7 +208,7 @@ def main(names):
     if len(chosen) < len(set(names)):
         sys.exit("clients: " + " ".join(client[0] for client in CLIENTS))
     WORK.mkdir(parents=True, exist_ok=True)
-    programs.copy_sources(HERE, WORK, "shared")
+    languages.copy_sources(HERE, WORK, "shared")
     count = {"passed": 0, "failed": 0, "skipped": 0}
     say(FORM % ("client", "version", "proto", "commands", "calls", "checks", "result"))
     for client in chosen:

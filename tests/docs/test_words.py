@@ -1,7 +1,6 @@
-"""Plain words: the documents, and with BLOOMPORT_WORDS_IN_CODE=1 the comments and texts of the code,
-use the field's own terms. Each pattern has the term to write instead."""
+"""Plain words: the documents, and the comments and texts of the code, use the field's own terms. Each
+pattern has the term to write instead."""
 
-import os
 import re
 
 import pytest
@@ -20,8 +19,6 @@ BANNED = {
     r"bring(?:s|ing)? in\b": "import",
     r"\bask(?:s|ed|ing)? (?:a|the|your|my|its|them) filters?": "look up, query",
 }
-# For the code too, once its names and comments have changed: then this line is `IN_CODE = True`.
-IN_CODE = os.environ.get("BLOOMPORT_WORDS_IN_CODE") == "1"
 TEXTS = [documents.MANUAL, documents.REPO / "module" / "extras" / "debian" / "control",
          documents.REPO / "module" / "extras" / "debian" / "bloomport.conf", *documents.MARKDOWN,
          *sorted(documents.REPO.glob(".github/**/*.yml"))]
@@ -40,7 +37,7 @@ def found(text):
             yield text.count("\n", 0, match.start()) + 1, " ".join(match[0].split()), instead
 
 
-@pytest.mark.parametrize("path", TEXTS + (CODE if IN_CODE else []), ids=documents.named)
+@pytest.mark.parametrize("path", TEXTS + CODE, ids=documents.named)
 def test_words_are_plain(path):
     assert not list(found(path.read_text(encoding="utf-8")))
 
@@ -51,7 +48,7 @@ def test_a_banned_word_is_found(text):
     assert list(found(text))
 
 
-@pytest.mark.parametrize("path", TEXTS + (CODE if IN_CODE else []), ids=documents.named)
+@pytest.mark.parametrize("path", TEXTS + CODE, ids=documents.named)
 def test_no_document_is_cited_that_is_not_here(path):
     here = {one.name for one in documents.MARKDOWN}
     cited = set(re.findall(r"\b[A-Z][A-Z-]+\.md\b", path.read_text(encoding="utf-8")))

@@ -30,8 +30,8 @@ sys.dont_write_bytecode = True
 sys.path[:0] = [str(HERE.parent / "server"), str(HERE.parent / "support")]
 
 import chromium  # noqa: E402
-import programs  # noqa: E402
-from programs import RUN_SECONDS, Failed, Skip, need, run  # noqa: E402
+import languages  # noqa: E402
+from languages import RUN_SECONDS, Failed, Skip, need, run  # noqa: E402
 from redis_server import Server  # noqa: E402
 
 K = 7
@@ -72,7 +72,7 @@ class Python(Program):
     def prepare(self):
         script = self.folder / "bloom.py"
         if subprocess.run([sys.executable, "-c", "import xxhash"], stderr=subprocess.DEVNULL).returncode:
-            self.command = programs.python_program(self.folder, script)
+            self.command = languages.python_program(self.folder, script)
         else:
             self.command = [sys.executable, script]
 
@@ -81,8 +81,8 @@ class Node(Program):
     package = "xxhash-wasm"
 
     def prepare(self):
-        programs.copy_sources(HERE, WORK, "browser")  # the module that Node and the page share
-        self.command = programs.node_program(self.folder, "bloom.mjs")
+        languages.copy_sources(HERE, WORK, "browser")  # the module that Node and the page share
+        self.command = languages.node_program(self.folder, "bloom.mjs")
 
 
 class Browser(Program):
@@ -94,7 +94,7 @@ class Browser(Program):
         self.command = [chromium.find()]
         if self.command == [None]:
             raise Skip("no chromium (portable.js itself runs under node, too)")
-        programs.npm_install(self.folder)
+        languages.npm_install(self.folder)
 
     def query(self, path, items):
         out = self.job({"mode": "query", "items": items}, Path(path).read_bytes())
@@ -154,14 +154,14 @@ class Go(Program):
     package = "cespare/xxhash/v2"
 
     def prepare(self):
-        self.command = programs.go_program(self.folder)
+        self.command = languages.go_program(self.folder)
 
 
 class Rust(Program):
     package = "xxhash-rust"
 
     def prepare(self):
-        self.command = programs.cargo_program(self.folder, "bloom")
+        self.command = languages.cargo_program(self.folder, "bloom")
 
 
 class Cpp(Program):
@@ -171,10 +171,10 @@ class Cpp(Program):
         compiler = os.environ.get("CXX", "g++")
         need(compiler)
         try:
-            programs.fetch(self.folder, compiler, "-E", "-xc++", "-", stdin=b"#include <xxhash.h>\n")
+            languages.fetch(self.folder, compiler, "-E", "-xc++", "-", stdin=b"#include <xxhash.h>\n")
         except Skip:
             raise Skip("no xxhash.h (Debian: libxxhash-dev)") from None
-        programs.build(self.folder, compiler, "-std=c++17", "-O2", "-Wall", "-Wextra", "-Werror",
+        languages.build(self.folder, compiler, "-std=c++17", "-O2", "-Wall", "-Wextra", "-Werror",
                        "-o", "bloom", "bloom.cpp", "-lxxhash")
         self.command = [self.folder / "bloom"]
 
@@ -183,7 +183,7 @@ class Java(Program):
     package = "zero-allocation-hashing"
 
     def prepare(self):
-        self.command = programs.java_program(self.folder, "Bloom.java")
+        self.command = languages.java_program(self.folder, "Bloom.java")
 
 
 LANGUAGES = (Python, Node, Browser, Go, Rust, Cpp, Java)
@@ -268,7 +268,7 @@ def check(language, reference):
     """One row of the table: the word for each column, and what went wrong."""
     row, notes = [], []
     try:
-        programs.copy_sources(HERE, WORK, language.name)
+        languages.copy_sources(HERE, WORK, language.name)
         language.prepare()
     except Skip as reason:
         return ["skipped"] * len(COLUMNS), [str(reason)]

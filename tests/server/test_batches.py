@@ -232,7 +232,7 @@ def test_refused_growth_after_some_growth_equals_single_commands(call, server, l
         answers += assert_alike(call, server, command, ["%d" % source.randrange(2000) for _ in range(1000)])
     assert info(call, "batch")["Number of filters"] >= 2
     kinds = {str(answer) for answer in answers}
-    assert kinds == {":1", ":0", "-" + GROWTH_FAILED}
+    assert {kind.split(": it needs")[0] for kind in kinds} == {":1", ":0", "-" + GROWTH_FAILED}
 
 
 @BOTH_LAYOUTS
