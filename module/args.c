@@ -214,8 +214,8 @@ static enum option find_option(const struct dialect *d, const RedisModuleString 
     return OPTION_COUNT;
 }
 
-/* Takes options from argv[*at] on, to the end or behind ITEMS or DATA; *seen gets the BIT() of
- * each. */
+/* Takes options from argv[*at] on, to the end or to what follows ITEMS or DATA; *seen gets the
+ * BIT() of each. */
 static const char *parse_options(const struct dialect *d, RedisModuleString **argv, int argc,
                                  int *at, unsigned *seen, struct filter_params *out) {
     while (*at < argc && !(*seen & (BIT(OPTION_ITEMS) | BIT(OPTION_DATA)))) {

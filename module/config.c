@@ -192,7 +192,7 @@ static int on_set_whole(const char *name, long long value, void *privdata,
 }
 
 /* Redis 8 lets a module leave out its prefix, and RedisBloom's users know the plain names there.
- * The flag is newer than the header of 7.0; a server that does not know it must not be asked. */
+ * The flag is newer than the header of 7.0; it is not for servers that do not know it. */
 #define CONFIG_UNPREFIXED (1ULL << 9)
 
 static bool has_plain_names(void) {

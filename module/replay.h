@@ -16,7 +16,8 @@
  *   missing key       A command with LAYOUT creates a filter of our type. Any other creates a
  *                     foreign filter. But if the stream or file is recognised as our own, an add
  *                     creates nothing: this server has lost the filter (a replica may evict keys by
- *                     itself), and the add is dropped. */
+ *                     itself), and the add is dropped. A BF.INSERT that names every parameter is no
+ *                     mere add, and always creates. */
 
 #ifndef BLOOMPORT_REPLAY_H
 #define BLOOMPORT_REPLAY_H

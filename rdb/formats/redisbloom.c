@@ -225,9 +225,9 @@ static enum status redisbloom_fill(struct reader *r, struct filter *filter) {
         struct layer *layer = &filter->layers[i];
         struct layer source = *layer;
         source.bits = (uint8_t *)(uintptr_t)r->at; // only read from
+        source.ones = layer_count_ones(&source);
         if (layer_copy(layer, &source) != STATUS_OK) return STATUS_NOMEM;
         r->at += layer_bytes(layer->nbits);
-        layer->ones = layer_count_ones(layer);
     }
     return STATUS_OK;
 }
