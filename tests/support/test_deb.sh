@@ -65,9 +65,9 @@ say "a fresh Debian with redis-server"
 fresh_debian >"$out/fresh.log" 2>&1 || { tail -n 20 "$out/fresh.log" >&2; die "no fresh Debian"; }
 files >"$out/before"
 
-install=$(lines_with 'apt install ./build/deb/')
+install=$(lines_with 'apt install ./build/deb/' | grep -v "^make deb\$")
 remove=$(lines_with 'apt remove bloomport')
-[ "$(echo "$install" | wc -l)" -eq 3 ] || die "README.md must give three lines: install, load, restart"
+[ "$(echo "$install" | wc -l)" -eq 3 ] || die "README.md must give three lines after make deb: install, load, restart"
 [ -n "$remove" ] || die "OPERATIONS.md must say how to remove"
 
 mkdir -p "$root/root/build/deb"
