@@ -19,6 +19,11 @@ HOUR_MS = 3_600_000
 HALFWAY = 1_000_000  # bytes; far more follow than sockets hold
 
 
+def heed_hangups():
+    """Under nohup SIGHUP is ignored, which children inherit; the tool rightly leaves it so."""
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
+
+
 @pytest.fixture
 def large(tmp_path):
     """A filter of 3.6 MB, one piece."""
@@ -98,7 +103,7 @@ def halfway(tmp_path, server):  # noqa: F811
 
     def start(path, key, *options):
         proxy = Proxy(tmp_path / ("proxy%d" % len(started)), server.socket)
-        process = subprocess.Popen([TOOL, "push", path, "--key", key, "-s", proxy.path, *options],
+        process = subprocess.Popen([TOOL, "push", path, "--key", key, "-s", proxy.path, *options], preexec_fn=heed_hangups,
                                    stderr=subprocess.PIPE)
         started.append((process, proxy))
         assert proxy.is_halfway.wait(60)

@@ -139,8 +139,8 @@ class Row:
             self.problems.append(f"ended with status {done.returncode}\n{(said + stderr)[-1500:].strip()}")
 
     def look(self, call):
-        """Every command was answered, and the copies are copies."""
-        known = {name.decode() for name in call("COMMAND", "LIST", "FILTERBY", "MODULE", "bf").plain}
+        """Every command was answered, and the copies are copies. (BF.HELP is for people: no client has a method.)"""
+        known = {name.decode() for name in call("COMMAND", "LIST", "FILTERBY", "MODULE", "bf").plain} - {"bf.help"}
         counts = re.findall(r"^cmdstat_(bf\.\w+):calls=(\d+),.*failed_calls=(\d+)",
                             call("INFO", "commandstats").plain.decode().replace("\r", ""), re.M)
         answered = {name for name, calls, failed in counts if int(calls) > int(failed)}
