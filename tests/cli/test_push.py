@@ -19,9 +19,11 @@ HOUR_MS = 3_600_000
 HALFWAY = 1_000_000  # bytes; far more follow than sockets hold
 
 
-def heed_hangups():
-    """Under nohup SIGHUP is ignored, which children inherit; the tool rightly leaves it so."""
-    signal.signal(signal.SIGHUP, signal.SIG_DFL)
+def heed_signals():
+    """Under nohup SIGHUP is ignored, in the background of a script SIGINT. Children inherit that, and the tool
+    rightly leaves it so."""
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_DFL)
 
 
 @pytest.fixture
@@ -103,7 +105,7 @@ def halfway(tmp_path, server):  # noqa: F811
 
     def start(path, key, *options):
         proxy = Proxy(tmp_path / ("proxy%d" % len(started)), server.socket)
-        process = subprocess.Popen([TOOL, "push", path, "--key", key, "-s", proxy.path, *options], preexec_fn=heed_hangups,
+        process = subprocess.Popen([TOOL, "push", path, "--key", key, "-s", proxy.path, *options], preexec_fn=heed_signals,
                                    stderr=subprocess.PIPE)
         started.append((process, proxy))
         assert proxy.is_halfway.wait(60)
@@ -226,7 +228,8 @@ def test_a_server_that_ends_in_the_middle_of_a_push_is_reported(tmp_path, large)
     try:
         lone.start()
         proxy = Proxy(tmp_path / "proxy", lone.socket)
-        with subprocess.Popen([TOOL, "push", large, "--key", "k", "-s", proxy.path], stderr=subprocess.PIPE) as process:
+        with subprocess.Popen([TOOL, "push", large, "--key", "k", "-s", proxy.path], stderr=subprocess.PIPE,
+                              preexec_fn=heed_signals) as process:
             assert proxy.is_halfway.wait(60)
             lone.kill9()
             proxy.cut()
