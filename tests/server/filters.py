@@ -341,7 +341,9 @@ class Stream:
     CONFIG = {"appendonly": "yes", "appendfsync": "no", "auto-aof-rewrite-percentage": "0"}
 
     def __init__(self, server):
-        (name,) = glob.glob(os.path.join(server.directory, "appendonlydir", "*.incr.aof"))
+        pattern = os.path.join(server.directory, "appendonlydir", "*.incr.aof")
+        until(lambda: len(glob.glob(pattern)) == 1, "the file before a rewrite is deleted in the background")
+        (name,) = glob.glob(pattern)
         self.file = open(name, "rb")
         self.take()
 
