@@ -86,7 +86,7 @@ static void probe_item(const struct layer *layer, const RedisModuleString *item,
 }
 
 static void probe_hint(const RedisModuleString *item, struct probe *probe) {
-    probe->bits = NULL;
+    layer_unprobe(probe);
     if (hint.bits) probe_item(&hint, item, probe);
 }
 

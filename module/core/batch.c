@@ -8,7 +8,7 @@ void batch_init(struct batch *batch, struct filter *filter) {
     batch->filter = filter;
     batch->step = 0;
     batch->next = 0;
-    for (size_t i = 0; i < 3; i++) batch->probes[i].n = batch->probes[i].npassing = 0;
+    for (size_t i = 0; i < 3; i++) layer_unprobe(&batch->probes[i]);
 }
 
 /* The probe that was filled `steps` calls before this one. */

@@ -143,6 +143,15 @@ void layer_probe_all(const struct layer *layer, struct probe *probe);
 bool layer_probed_contains(const struct layer *layer, const struct probe *probe, size_t i);
 bool layer_probed_add(struct layer *layer, const struct probe *probe, size_t i);
 
+/* Makes the probe one of no layer and no items. */
+static inline void layer_unprobe(struct probe *probe) {
+    probe->n = 0;
+    probe->bits = NULL;
+    probe->nbits = 0;
+    probe->nhashes = 0;
+    probe->layout = probe->scheme = probe->npassing = 0;
+}
+
 /* Whether the probe's positions are those of this layer, as it is now. */
 static inline bool layer_is_probed(const struct layer *layer, const struct probe *probe) {
     return probe->bits == layer->bits && probe->nbits == layer->nbits &&
