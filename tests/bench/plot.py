@@ -12,6 +12,10 @@ SERIES = [("floor", "floor: opens the key, answers a constant"), ("BLOCKED", "bl
           ("CLASSIC", "bloomport CLASSIC"), ("peer", "peer")]
 PANELS = [(1000, "BF.MEXISTS of 1,000 items"), (1, "one BF.EXISTS per command")]
 
+# The incumbents, each measured once in the same rounds as bloomport (module/docs/PERFORMANCE.md): batch, bytes, ns
+OTHERS = [("RedisBloom", 1000, 238 << 20, 434), ("valkey-bloom", 1000, 95 << 20, 564),
+          ("RedisBloom", 1, 238 << 20, 1040), ("valkey-bloom", 1, 95 << 20, 1213)]
+
 WIDTH, HEIGHT = 880, 400
 TOP, PLOT_HEIGHT, PLOT_WIDTH, LEFT, GAP = 76, 250, 350, 56, 80
 
@@ -108,6 +112,11 @@ class Panel:
         return out
 
 
+def mark(x, y, name):
+    label = text(x + 8, y + 16, name, "start") if name == "RedisBloom" else text(x - 8, y + 4.5, name, "end")
+    return ['<circle class="peer" cx="%.1f" cy="%.1f" r="4"/>' % (x, y), label]
+
+
 def legend(names):
     out, x = [], LEFT
     for name, words in SERIES:
@@ -128,6 +137,9 @@ def svg(results):
         body += panel.axes()
         for name, _ in SERIES:
             body += panel.curve(name)
+        for name, of_batch, size, ns in OTHERS:
+            if of_batch == batch and panel.least <= math.log2(size) <= panel.most:
+                body += mark(panel.x(size), panel.y(1e3 / ns), name)
     machine = results["machine"]
     note = "millions of items per second of server CPU, by filter size; full, 10 bits per item"
     body.append(text(LEFT, HEIGHT - 32, note, "start"))
