@@ -228,8 +228,8 @@ static const char *parse_options(const struct dialect *d, RedisModuleString **ar
         const char *error = parse_value(d, option, argv[(*at)++], out);
         if (error) return error;
     }
-    bool fit = out->layout == LAYOUT_CLASSIC || out->scheme == SCHEME_XXH64;
-    return fit ? NULL : ERR_BLOCKED_HASH;
+    struct geometry geometry = {out->layout, out->scheme};
+    return limits_is_geometry(geometry) ? NULL : ERR_BLOCKED_HASH;
 }
 
 /* ---- BF.RESERVE and BF.INSERT --------------------------------------------------------------- */

@@ -87,8 +87,11 @@ uint64_t config_max_bytes(RedisModuleCtx *ctx) {
     return replay_is(ctx) ? FILTER_NO_LIMIT : clients_max_bytes();
 }
 
-uint64_t config_max_loaded_bytes(RedisModuleCtx *ctx) {
-    return replay_is_loading(ctx) ? FILTER_NO_LIMIT : clients_max_bytes();
+/* The context of a load is costly to make, and most servers have no limit. */
+uint64_t config_max_loaded_bytes(RedisModuleIO *io) {
+    uint64_t limit = clients_max_bytes();
+    if (limit == FILTER_NO_LIMIT) return limit;
+    return replay_is_loading(RedisModule_GetContextFromIO(io)) ? FILTER_NO_LIMIT : limit;
 }
 
 uint32_t config_max_layers(RedisModuleCtx *ctx) {

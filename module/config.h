@@ -22,7 +22,7 @@ uint64_t config_max_bytes(RedisModuleCtx *ctx);
 const char *config_limit_name(void);
 
 /* The same for a value that the server loads: no limit for what comes from a file or a peer. */
-uint64_t config_max_loaded_bytes(RedisModuleCtx *ctx);
+uint64_t config_max_loaded_bytes(RedisModuleIO *io);
 
 /* The most layers an add may grow a foreign filter to. */
 uint32_t config_max_layers(RedisModuleCtx *ctx);

@@ -24,10 +24,12 @@ void replay_note_own(void) {
     is_own = true;
 }
 
-void replay_note_own_value(RedisModuleCtx *ctx) {
+void replay_note_own_value(RedisModuleIO *io) {
+    if (is_own) return; // the first value of a load is enough
     // Not a RESTORE: a client of a writable replica may send one, whoever the master is.
     int loading = REDISMODULE_CTX_FLAGS_LOADING | REDISMODULE_CTX_FLAGS_ASYNC_LOADING;
-    if (RedisModule_GetContextFlags(ctx) & loading) is_own = true;
+    int flags = RedisModule_GetContextFlags(RedisModule_GetContextFromIO(io));
+    if (flags & loading) is_own = true;
 }
 
 bool replay_is_own(void) {

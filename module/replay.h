@@ -36,7 +36,7 @@ bool replay_is_loading(RedisModuleCtx *ctx);
 void replay_note_own(void);
 
 /* The same for a value that is loaded, unless a client's RESTORE brought it. */
-void replay_note_own_value(RedisModuleCtx *ctx);
+void replay_note_own_value(RedisModuleIO *io);
 
 /* Whether that was noted since the last load began. */
 bool replay_is_own(void);

@@ -97,8 +97,7 @@ static bool take_fixed(struct reader *r, struct filter *f, uint32_t *nlayers) {
     f->loaded = take_u64(r);
     f->is_loading = (flags & FLAG_LOADING) != 0;
     f->is_estimated = (flags & FLAG_ESTIMATED) != 0;
-    return !r->bad && version == VERSION && (flags & ~(uint64_t)ALL_FLAGS) == 0 &&
-           f->layout < LAYOUT_COUNT && hash_is_scheme(f->scheme);
+    return !r->bad && version == VERSION && (flags & ~(uint64_t)ALL_FLAGS) == 0;
 }
 
 /* Reads the fields of the layers and checks the whole filter. */

@@ -41,9 +41,7 @@ static void answer(const struct filter *filter, const struct probe *probe, bool 
     layer_probe_contains(filter_newest(filter), probe, contained);
     if (filter->nlayers == 1) return;
     for (size_t i = 0; i < probe->n; i++) {
-        for (uint32_t layer = filter->nlayers - 1; layer-- > 0 && !contained[i];) {
-            contained[i] = layer_contains(&filter->layers[layer], probe->hashes[i]);
-        }
+        if (!contained[i]) contained[i] = filter_older_contains(filter, probe->hashes[i]);
     }
 }
 
@@ -77,10 +75,9 @@ static void probe_all(const struct filter *filter, struct probe *probe) {
 enum status batch_resume(struct batch *batch, bool *added, size_t *done) {
     struct filter *filter = batch->filter;
     struct probe *probe = adding(batch);
-    if (!layer_is_probed(filter_newest(filter),
-                         probe)) { // the filter has grown since the probe was filled
-        layer_probe_all(filter_newest(filter), probe);
-    }
+    const struct layer *newest = filter_newest(filter);
+    // The filter may have grown since the probe was filled.
+    if (!layer_is_probed(newest, probe)) layer_probe_all(newest, probe);
     for (*done = 0; batch->next < probe->n; batch->next++, ++*done) {
         enum status st = filter_probed_add(filter, probe, batch->next, &added[*done]);
         if (st != STATUS_OK) return st;
@@ -98,8 +95,8 @@ void batch_skip(struct batch *batch) {
  * has their positions in it. Then no item needs a lookup in another layer. */
 static bool is_simple(const struct filter *filter, const struct probe *probe) {
     const struct layer *only = &filter->layers[0];
-    return filter->nlayers == 1 && probe->n <= only->capacity - only->items &&
-           only->items <= only->capacity && (probe->n == 0 || layer_is_probed(only, probe));
+    bool has_room = only->items <= only->capacity && probe->n <= only->capacity - only->items;
+    return filter->nlayers == 1 && has_room && (probe->n == 0 || layer_is_probed(only, probe));
 }
 
 enum status batch_add(struct batch *batch, const struct hash *hashes, size_t n, bool *added,

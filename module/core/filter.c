@@ -10,8 +10,8 @@
 static bool params_are_valid(const struct filter_params *p) {
     double error_rate = p->bits_per_key != 0 ? 0 : p->error_rate;
     return limits_is_promise(error_rate, p->bits_per_key) && limits_is_capacity(p->capacity) &&
-           (p->expansion <= LIMITS_MAX_EXPANSION || p->is_foreign) && p->layout < LAYOUT_COUNT &&
-           hash_is_scheme(p->scheme) && (p->layout == LAYOUT_CLASSIC || p->scheme == SCHEME_XXH64);
+           limits_is_geometry((struct geometry){p->layout, p->scheme}) &&
+           (p->expansion <= LIMITS_MAX_EXPANSION || p->is_foreign);
 }
 
 static struct geometry filter_geometry(const struct filter *filter) {
@@ -160,15 +160,19 @@ bool filter_contains(const struct filter *filter, struct hash hash) {
     return any_contains(filter->layers, filter->nlayers, hash);
 }
 
+bool filter_older_contains(const struct filter *filter, struct hash hash) {
+    return any_contains(filter->layers, filter->nlayers - 1, hash);
+}
+
 bool filter_probed_contains(const struct filter *filter, const struct probe *probe, size_t i) {
     return layer_probed_contains(filter_newest(filter), probe, i) ||
-           any_contains(filter->layers, filter->nlayers - 1, probe->hashes[i]);
+           filter_older_contains(filter, probe->hashes[i]);
 }
 
 enum status filter_probed_add(struct filter *filter, const struct probe *probe, size_t i,
                               bool *added) {
     struct layer *newest = filter_newest(filter);
-    bool is_present = any_contains(filter->layers, filter->nlayers - 1, probe->hashes[i]);
+    bool is_present = filter_older_contains(filter, probe->hashes[i]);
     if (!is_present && newest->items >= newest->capacity) {
         is_present = layer_probed_contains(newest, probe, i);
         if (!is_present) return filter->expansion == 0 ? STATUS_FULL : STATUS_GROW;

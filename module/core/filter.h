@@ -106,6 +106,9 @@ static inline struct hash filter_hash(const struct filter *filter, const void *i
 /* False: the item was certainly never added. True: it may have been added. */
 bool filter_contains(const struct filter *filter, struct hash hash);
 
+/* The same for all layers but the newest. */
+bool filter_older_contains(const struct filter *filter, struct hash hash);
+
 /* Adds an item. *added: whether the filter changed, that is, did not contain the item already.
  * STATUS_GROW: the newest layer holds its capacity.
  * STATUS_FULL: the newest layer holds its capacity, and the filter is non-scaling.

@@ -19,6 +19,11 @@ bool limits_is_bits_per_key(double bits) {
     return bits >= LIMITS_MIN_BITS_PER_KEY && bits <= LIMITS_MAX_BITS_PER_KEY;
 }
 
+bool limits_is_geometry(struct geometry g) {
+    return g.layout < LAYOUT_COUNT && hash_is_scheme(g.scheme) &&
+           (g.layout == LAYOUT_CLASSIC || g.scheme == SCHEME_XXH64);
+}
+
 static bool is_plain_zero(double x) {
     return x == 0 && !signbit(x);
 }
@@ -88,8 +93,7 @@ static const char *sums_fault(const struct filter *filter) {
 const char *limits_fault(const struct filter *filter) {
     if (filter->nlayers < 1 || filter->nlayers > LIMITS_MAX_LAYERS) return "number of layers";
     if (filter->layout >= LAYOUT_COUNT) return "layout";
-    if (!hash_is_scheme(filter->scheme)) return "hash";
-    if (filter->layout == LAYOUT_BLOCKED && filter->scheme != SCHEME_XXH64) return "hash";
+    if (!limits_is_geometry((struct geometry){filter->layout, filter->scheme})) return "hash";
     if (filter->expansion > LIMITS_MAX_EXPANSION && !filter->is_foreign) return "expansion";
     if (!limits_is_promise(filter->error_rate, filter->bits_per_key)) return "error rate";
     return sums_fault(filter);

@@ -8,6 +8,8 @@
 #ifndef BLOOMPORT_LIMITS_H
 #define BLOOMPORT_LIMITS_H
 
+#include "module/core/sizing.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -28,6 +30,9 @@ struct layer;
 bool limits_is_capacity(uint64_t capacity);
 bool limits_is_error_rate(double rate); // over 0, under 1
 bool limits_is_bits_per_key(double bits);
+
+/* Whether there is such a layout and such a hash, and the two go together. */
+bool limits_is_geometry(struct geometry geometry);
 
 /* A filter is sized by an error rate or by bits per key; the other of the two is 0. (-0 is refused:
  * equal filters must have equal bytes.) */

@@ -232,7 +232,7 @@ bool options_parse(const struct command *command, int argc, char **argv, struct 
     if (out->error_rate != 0 && out->bits_per_key != 0) {
         tool_die("--error and --bits-per-key exclude each other, give one");
     }
-    if (out->layout == LAYOUT_BLOCKED && out->scheme != SCHEME_XXH64) {
+    if (!limits_is_geometry((struct geometry){out->layout, out->scheme})) {
         tool_die("layout blocked goes with hash xxh64 only");
     }
     out->operands = argv + optind;
