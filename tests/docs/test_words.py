@@ -9,7 +9,7 @@ import documents
 
 # pattern: write instead. Case does not matter; a word broken over two lines is found too.
 BANNED = {
-    r"false yes": "false positive, false-positive rate",
+    r"false" r" yes": "false positive, false-positive rate",
     r"says? no\b": "fails, refuses, answers 0",
     r"put behind|\bbehind (?:the|it|its|an?)\b": "after, append",
     r"\badopt(?:s|ed|ing)?\b": "foreign filter, keep as it is",

@@ -5,6 +5,7 @@
     call        call("BF.ADD", "k", "a") -> exact RESP2 Reply, on an empty `server`
     call3       the same over RESP3
     events      events() -> the keyspace events since the last time
+    stream      stream.take() -> the commands that `server` has appended to its AOF since the last time
     r           redis-py on an empty `server`, bytes in and out
     new_server  new_server(config=..., module_args=...) starts one more, stopped after the test
 
@@ -16,7 +17,8 @@ import pytest
 
 pytest.register_assert_rewrite("checks")
 
-from redis_server import Server, ServerDied  # noqa: E402  (the line above must come first)
+from filters import Stream  # noqa: E402  (the line above must come first)
+from redis_server import Server, ServerDied  # noqa: E402
 from resp import OK  # noqa: E402
 
 
@@ -92,6 +94,14 @@ def events(server, call):
     subscription.close()
     client.close()
     call("CONFIG", "SET", "notify-keyspace-events", "")
+
+
+@pytest.fixture
+def stream(call, server):
+    """What the server appends to its AOF from now on; the file's SERVER_CONFIG has Stream.CONFIG."""
+    stream = Stream(server)
+    yield stream
+    stream.close()
 
 
 @pytest.fixture

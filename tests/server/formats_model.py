@@ -264,3 +264,18 @@ def redisbloom_fixtures():
         data = b"".join(b64decode(part) for _, part in row.pop("scandump_base64"))
         found[row["key"]] = (row, data)
     return found
+
+
+def with_fields(data, layer=0, **fields):
+    """RedisBloom's dump with fields replaced, right or wrong."""
+    data = bytearray(data)
+    names = ("items", "nlayers", "options", "growth")
+    fixed = dict(zip(names, REDISBLOOM_FIXED.unpack_from(data)))
+    own = ("bytes", "bits", "size", "error", "bpe", "hashes", "capacity", "n2")
+    at = REDISBLOOM_FIXED.size + layer * REDISBLOOM_LAYER.size
+    values = dict(zip(own, REDISBLOOM_LAYER.unpack_from(data, at)))
+    for name, value in fields.items():
+        (fixed if name in fixed else values)[name] = value
+    REDISBLOOM_FIXED.pack_into(data, 0, *fixed.values())
+    REDISBLOOM_LAYER.pack_into(data, at, *values.values())
+    return bytes(data)

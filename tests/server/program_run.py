@@ -29,7 +29,7 @@ AOF = {"appendonly": "yes", "appendfsync": "no", "auto-aof-rewrite-percentage": 
 COMMON = dict(QUIET, **AOF, **{"rdb-key-save-delay": "1000", "databases": "2"})
 MASTER_ARGS = ("max-bytes", "20000")
 OTHER_ARGS = ("error-rate", "0.2", "bits-per-key", "7", "initial-size", "17", "expansion-factor", "5", "max-bytes", "300")
-ASK_EVERY, ASK_MOST = 10, 300
+LOOK_UP_EVERY, LOOK_UP_MOST = 10, 300
 
 SCRIPT = """
 local replies, at = {}, 1
@@ -68,7 +68,7 @@ class Fleet:
         self.replica = self.add_server(Server(config=dict(COMMON, **loading), module_args=OTHER_ARGS, tcp=True)).start()
         follow(self.replica, self.master)
         self.connection, self.db = Connection(self.master.socket, 2 + seed % 2), 0
-        self.asking = Connection(self.master.socket)
+        self.reader = Connection(self.master.socket)
 
     def add_server(self, server):
         self.servers.append(server)
@@ -79,7 +79,7 @@ class Fleet:
 
     def close(self):
         self.connection.close()
-        self.asking.close()
+        self.reader.close()
         for server in self.servers:
             if self.problems:  # perhaps it cannot stop
                 server.kill9()
@@ -96,8 +96,8 @@ class Fleet:
             while self.model.faults:
                 self.problem("master", "a wrong answer", self.model.faults.pop())
             self.count += 1
-            if self.count % ASK_EVERY == 0:
-                self.ask_one_filter()
+            if self.count % LOOK_UP_EVERY == 0:
+                self.look_up_one_filter()
         except OSError as problem:
             self.problem("master", "died", "%s; %s; %s" % (problem, show(step), complaints(self.master)))
             raise Stop from problem
@@ -149,12 +149,12 @@ class Fleet:
                 words = ["REPLICAOF", "127.0.0.1", self.master.port]
             assert self.replica.call(*words) == OK
 
-    def ask_one_filter(self):
+    def look_up_one_filter(self):
         found = [(db, key) for db in range(2) for key in sorted(self.model.filters(db))]
         if found:
             db, key = found[self.count % len(found)]
-            self.asking.call("SELECT", db)
-            self.check_items("master", self.asking.call, key, sorted(self.model.get(db, key).items)[:ASK_MOST])
+            self.reader.call("SELECT", db)
+            self.check_items("master", self.reader.call, key, sorted(self.model.get(db, key).items)[:LOOK_UP_MOST])
 
     def check_items(self, where, call, key, items):
         """Whether the filter has these items, unless it is being loaded."""
@@ -330,7 +330,7 @@ def run(seed, commands, keep=None):
     fleet = Fleet(seed)
     done, steps = 0, []
     try:
-        program = Program(seed, fleet.model, fleet.asking.call)
+        program = Program(seed, fleet.model, fleet.reader.call)
         while done < commands:
             step = program.next_step()
             steps.append(step)

@@ -5,7 +5,7 @@ weight; a new command or a new option is one more entry.
     @option(chance, *commands)      def name(p): returns an option's words
 
 A generator is given the Program: its random numbers, its model of what is where (program_model.py) and
-`p.ask`, which reads from the master without becoming a part of the program. What it returns may be
+`p.read`, which reads from the master without becoming a part of the program. What it returns may be
 right or wrong; a wrong command is answered with an error and must then change nothing.
 A program of a seed is always the same on the same module. BLOOMPORT_PROGRAM_WEIGHTS="insert=0,layout=0.9"
 gives entries of both tables other weights; 0 switches one off.
@@ -156,7 +156,7 @@ class Program:
 
     # ---- Filters met so far, as bytes
 
-    def ask(self, *words):
+    def read(self, *words):
         self.call("SELECT", self.db).plain
         return self.call(*words)
 
@@ -175,7 +175,7 @@ class Program:
 
     def fresh_dump(self):
         key = self.filter()
-        data, held = self.ask("DUMP", key).value, self.model.get(self.db, key)
+        data, held = self.read("DUMP", key).value, self.model.get(self.db, key)
         if data is None or held is None:
             return None
         self.model.contents.met_dump(data, held)
@@ -184,16 +184,16 @@ class Program:
     def fresh_scan(self):
         key = self.filter()
         held = self.model.get(self.db, key)
-        if held is None or self.ask("BF.CARD", key).is_error:  # nothing, another type, or being loaded
+        if held is None or self.read("BF.CARD", key).is_error:  # nothing, another type, or being loaded
             return None
-        pieces = tuple(scan_of(self.ask, key))
+        pieces = tuple(scan_of(self.read, key))
         self.model.contents.met_scan(pieces, held)
         return pieces
 
     def fresh_export(self):
         key, form = self.filter(), self.one(*FORMATS)
-        held, stats = self.model.get(self.db, key), self.ask("BF.STATS", key)
-        data = self.ask("BF.EXPORT", key, "FORMAT", form)
+        held, stats = self.model.get(self.db, key), self.read("BF.STATS", key)
+        data = self.read("BF.EXPORT", key, "FORMAT", form)
         if data.is_error or stats.is_error or held is None:
             return None
         scheme = stats.plain[stats.plain.index("hash" if "hash" in stats.plain else b"hash") + 1]

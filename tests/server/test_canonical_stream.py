@@ -21,13 +21,6 @@ SERVER_CONFIG = Stream.CONFIG
 # ---- What the stream has -------------------------------------------------------------------------
 
 
-@pytest.fixture
-def stream(call, server):
-    stream = Stream(server)
-    yield stream
-    stream.close()
-
-
 def in_any_case(word, source):
     return "".join(source.choice((c.lower(), c.upper())) for c in word)
 

@@ -16,7 +16,7 @@ import pytest
 
 from checks import BAD_DATA, CHUNK_LIMIT, FULL, GROWTH_FAILED, NO_MEMORY, WRONGTYPE, add_all, assert_refused, changes
 from checks import dump, info, layers_of, load, look_up_all
-from formats_model import REDISBLOOM_FIXED, REDISBLOOM_LAYER, RedisBloom, RedisBloomLayer
+from formats_model import REDISBLOOM_FIXED, REDISBLOOM_LAYER, RedisBloom, RedisBloomLayer, with_fields
 from redis_server import ServerDied
 from redisbloom import DUMP_FILE, FIXTURES, PROBES, Spoiler, chunks, payload, rdb_value
 from resp import OK, ONE, ZERO, bulk, error, integer, simple
@@ -305,21 +305,6 @@ def test_growth_past_what_memory_can_hold_is_one_error(call):
         assert_refused(call, GROWTH_FAILED, "BF.ADD", "k", "b")
     finally:
         call("CONFIG", "SET", "bf.max-bytes", "0")
-
-
-def with_fields(data, layer=0, **fields):
-    """A dump with fields replaced, right or wrong."""
-    data = bytearray(data)
-    names = ("items", "nlayers", "options", "growth")
-    fixed = dict(zip(names, REDISBLOOM_FIXED.unpack_from(data)))
-    own = ("bytes", "bits", "size", "error", "bpe", "hashes", "capacity", "n2")
-    at = REDISBLOOM_FIXED.size + layer * REDISBLOOM_LAYER.size
-    values = dict(zip(own, REDISBLOOM_LAYER.unpack_from(data, at)))
-    for name, value in fields.items():
-        (fixed if name in fixed else values)[name] = value
-    REDISBLOOM_FIXED.pack_into(data, 0, *fixed.values())
-    REDISBLOOM_LAYER.pack_into(data, at, *values.values())
-    return bytes(data)
 
 
 @pytest.mark.parametrize(

@@ -10,14 +10,13 @@ import pytest
 
 from checks import FULL, look_up_all, dump, filter_state, keyspace, load
 from formats_model import (
-    REDISBLOOM_FIXED,
-    REDISBLOOM_LAYER,
     LevelDb,
     Parquet,
     Plain,
     RedisBloom,
     ones,
     parquet_header,
+    with_fields,
 )
 from imports import FORMATS, ITEMS, PROBES, assert_bad_data, import_, payload
 from resp import OK, ZERO, error
@@ -134,18 +133,8 @@ def redisbloom_with(layer=0, **fields):
     model = RedisBloom(0.02, 10)
     for item in ITEMS[:25]:
         model.add(item)
-    data = bytearray(model.data)
     assert len(model.layers) == 2
-    names = ("items", "nlayers", "options", "growth")
-    fixed = dict(zip(names, REDISBLOOM_FIXED.unpack_from(data)))
-    at = 20 + 53 * layer
-    own = ("bytes", "bits", "size", "error", "bpe", "hashes", "capacity", "n2")
-    values = dict(zip(own, REDISBLOOM_LAYER.unpack_from(data, at)))
-    for name, value in fields.items():
-        (fixed if name in fixed else values)[name] = value
-    REDISBLOOM_FIXED.pack_into(data, 0, *fixed.values())
-    REDISBLOOM_LAYER.pack_into(data, at, *values.values())
-    return bytes(data)
+    return with_fields(model.data, layer, **fields)
 
 
 NAN, INF = math.nan, math.inf

@@ -446,13 +446,6 @@ def test_combined_filters_are_saved_and_dumped_as_they_are(call):
     assert_same(before, looks(call))
 
 
-@pytest.fixture
-def stream(call, server):
-    stream = Stream(server)
-    yield stream
-    stream.close()
-
-
 def test_stream_replayed_gives_the_same_filters(call, stream):
     combine_all(call)
     before = looks(call)

@@ -22,12 +22,10 @@ SETTINGS = {
 
 
 @pytest.fixture
-def stream(call, server):
+def stream(call, stream):
     for name, value in SETTINGS.items():
         assert call("CONFIG", "SET", name, value) == OK
-    stream = Stream(server)
-    yield stream
-    stream.close()
+    return stream
 
 
 def words_of(command):
