@@ -109,7 +109,7 @@ help: ## this list
 # by its own of the same name. The sanitizers export symbols of their own.
 $(SO): $(GLUE_OBJ) $(PURE_OBJ)
 	$(SAY) LINK $@
-	$(Q)$(CC) $(SANITIZE) $(LDFLAGS) -shared -o $@ $^ -lm
+	$(Q)$(CC) $(SANITIZE) $(LDFLAGS) -pthread -shared -o $@ $^ -lm
 ifeq ($(SANITIZE),)
 	@exported=$$(nm -D --defined-only $@ | awk '{print $$3}'); \
 	test "$$exported" = RedisModule_OnLoad || \

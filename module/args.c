@@ -16,7 +16,7 @@
 
 const char ARGS_WRONG_ARITY[] = "wrong arity";
 
-static const char *const LAYOUT_NAMES[LAYOUT_COUNT] = {"CLASSIC", "BLOCKED"};
+static const char *const LAYOUT_NAMES[LAYOUT_COUNT] = {"CLASSIC", "BLOCKED", "COUNTING"};
 static const char *const SCHEME_NAMES[SCHEME_COUNT] = {[SCHEME_XXH64] = "XXH64",
                                                        [SCHEME_FNV1A] = "FNV1A",
                                                        [SCHEME_MURMUR] = "MURMUR",
@@ -49,6 +49,11 @@ enum option {
     OPTION_NONSCALING,
     OPTION_LAYOUT,
     OPTION_HASH,
+    OPTION_WINDOW,
+    OPTION_GENERATIONS,
+    OPTION_EX,
+    OPTION_PX,
+    OPTION_PXAT,
     OPTION_NOCREATE,
     OPTION_ITEMS,
     OPTION_REPLACE,
@@ -69,11 +74,22 @@ static const struct {
     [OPTION_NONSCALING] = {"NONSCALING", false},
     [OPTION_LAYOUT] = {"LAYOUT", true},
     [OPTION_HASH] = {"HASH", true},
+    [OPTION_WINDOW] = {"WINDOW", true},
+    [OPTION_GENERATIONS] = {"GENERATIONS", true},
+    [OPTION_EX] = {"EX", true},
+    [OPTION_PX] = {"PX", true},
+    [OPTION_PXAT] = {"PXAT", true},
     [OPTION_NOCREATE] = {"NOCREATE", false},
     [OPTION_ITEMS] = {"ITEMS", false},
     [OPTION_REPLACE] = {"REPLACE", false},
     [OPTION_DATA] = {"DATA", false},
 };
+
+/* The options that BF.RESERVE and BF.INSERT share. */
+#define CREATION_OPTIONS                                                                           \
+    (BIT(OPTION_EXPANSION) | BIT(OPTION_NONSCALING) | BIT(OPTION_LAYOUT) | BIT(OPTION_HASH) |      \
+     BIT(OPTION_WINDOW) | BIT(OPTION_GENERATIONS) | EXPIRE_OPTIONS)
+#define EXPIRE_OPTIONS (BIT(OPTION_EX) | BIT(OPTION_PX) | BIT(OPTION_PXAT))
 
 /* A command's options and what it says of a bad one. */
 struct dialect {
@@ -82,12 +98,12 @@ struct dialect {
     const char *not_error, *error_range;
     const char *not_bits, *bits_range;
     const char *not_expansion, *expansion_range;
-    const char *missing[OPTION_COUNT]; // of an option without its value
+    const char *bad_expire;
+    const char *missing[OPTION_COUNT]; // of an option without its value; NULL: wrong arity
 };
 
 static const struct dialect RESERVE = {
-    .options =
-        BIT(OPTION_EXPANSION) | BIT(OPTION_NONSCALING) | BIT(OPTION_LAYOUT) | BIT(OPTION_HASH),
+    .options = CREATION_OPTIONS,
     .not_capacity = ERR_BAD_CAPACITY,
     .capacity_range = ERR_CAPACITY_RANGE,
     .not_error = ERR_BAD_ERROR_RATE,
@@ -96,15 +112,15 @@ static const struct dialect RESERVE = {
     .bits_range = ERR_BITS_RANGE,
     .not_expansion = ERR_BAD_EXPANSION,
     .expansion_range = ERR_EXPANSION_RANGE,
+    .bad_expire = ERR_RESERVE_EXPIRE,
     .missing = {[OPTION_EXPANSION] = ERR_NO_EXPANSION,
                 [OPTION_LAYOUT] = ERR_NO_LAYOUT,
                 [OPTION_HASH] = ERR_NO_HASH},
 };
 
 static const struct dialect INSERT = {
-    .options = BIT(OPTION_CAPACITY) | BIT(OPTION_ERROR) | BIT(OPTION_BITSPERKEY) |
-               BIT(OPTION_EXPANSION) | BIT(OPTION_NONSCALING) | BIT(OPTION_LAYOUT) |
-               BIT(OPTION_HASH) | BIT(OPTION_NOCREATE) | BIT(OPTION_ITEMS),
+    .options = CREATION_OPTIONS | BIT(OPTION_CAPACITY) | BIT(OPTION_ERROR) |
+               BIT(OPTION_BITSPERKEY) | BIT(OPTION_NOCREATE) | BIT(OPTION_ITEMS),
     .not_capacity = ERR_INSERT_CAPACITY,
     .capacity_range = ERR_INSERT_CAPACITY,
     .not_error = ERR_INSERT_ERROR_RATE,
@@ -113,12 +129,7 @@ static const struct dialect INSERT = {
     .bits_range = ERR_INSERT_BITS,
     .not_expansion = ERR_INSERT_EXPANSION,
     .expansion_range = ERR_INSERT_EXPANSION,
-    .missing = {[OPTION_CAPACITY] = ARGS_WRONG_ARITY,
-                [OPTION_ERROR] = ARGS_WRONG_ARITY,
-                [OPTION_BITSPERKEY] = ARGS_WRONG_ARITY,
-                [OPTION_EXPANSION] = ARGS_WRONG_ARITY,
-                [OPTION_LAYOUT] = ARGS_WRONG_ARITY,
-                [OPTION_HASH] = ARGS_WRONG_ARITY},
+    .bad_expire = ERR_INSERT_EXPIRE,
 };
 
 static const struct dialect IMPORT = {
@@ -128,9 +139,6 @@ static const struct dialect IMPORT = {
     .capacity_range = ERR_INSERT_CAPACITY,
     .not_expansion = ERR_INSERT_EXPANSION,
     .expansion_range = ERR_INSERT_EXPANSION,
-    .missing = {[OPTION_CAPACITY] = ARGS_WRONG_ARITY,
-                [OPTION_EXPANSION] = ARGS_WRONG_ARITY,
-                [OPTION_HASH] = ARGS_WRONG_ARITY},
 };
 
 /* ---- One value ---------------------------------------------------------------------------- */
@@ -192,15 +200,45 @@ static const char *parse_hash(const RedisModuleString *arg, struct filter_params
     return ERR_BAD_HASH;
 }
 
+static const char *parse_range(const RedisModuleString *arg, long long most, const char *error,
+                               uint32_t *out) {
+    long long n;
+    if (RedisModule_StringToLongLong(arg, &n) != REDISMODULE_OK) return error;
+    if (n < 1 || n > most) return error;
+    *out = (uint32_t)n;
+    return NULL;
+}
+
+/* EX and PX count from now on, in seconds and milliseconds; PXAT is a time itself. */
+static const char *parse_expire(const struct dialect *d, enum option option,
+                                const RedisModuleString *arg, long long *out) {
+    long long n, unit = option == OPTION_EX ? 1000 : 1;
+    long long from = option == OPTION_PXAT ? 0 : RedisModule_Milliseconds();
+    if (RedisModule_StringToLongLong(arg, &n) != REDISMODULE_OK) return ERR_NOT_INTEGER;
+    if (n <= 0 || __builtin_mul_overflow(n, unit, &n) || __builtin_add_overflow(n, from, out)) {
+        return d->bad_expire;
+    }
+    return NULL;
+}
+
 static const char *parse_value(const struct dialect *d, enum option option,
-                               const RedisModuleString *arg, struct filter_params *out) {
+                               const RedisModuleString *arg, struct creation *out) {
+    struct filter_params *params = &out->params;
     switch (option) {
-    case OPTION_CAPACITY: return parse_capacity(d, arg, out);
-    case OPTION_ERROR: return parse_error(d, arg, out);
-    case OPTION_BITSPERKEY: return parse_bits(d, arg, out);
-    case OPTION_EXPANSION: return parse_expansion(d, arg, out);
-    case OPTION_LAYOUT: return parse_layout(arg, out);
-    case OPTION_HASH: return parse_hash(arg, out);
+    case OPTION_CAPACITY: return parse_capacity(d, arg, params);
+    case OPTION_ERROR: return parse_error(d, arg, params);
+    case OPTION_BITSPERKEY: return parse_bits(d, arg, params);
+    case OPTION_EXPANSION: return parse_expansion(d, arg, params);
+    case OPTION_LAYOUT: return parse_layout(arg, params);
+    case OPTION_HASH: return parse_hash(arg, params);
+    case OPTION_WINDOW:
+        return parse_range(arg, LIMITS_MAX_WINDOW, ERR_WINDOW_RANGE, &params->window);
+    case OPTION_GENERATIONS:
+        return parse_range(arg, LIMITS_MAX_GENERATIONS, ERR_GENERATIONS_RANGE,
+                           &params->generations);
+    case OPTION_EX:
+    case OPTION_PX:
+    case OPTION_PXAT: return parse_expire(d, option, arg, &out->expires);
     default: return NULL; // a word without a value
     }
 }
@@ -217,37 +255,63 @@ static enum option find_option(const struct dialect *d, const RedisModuleString 
 /* Takes options from argv[*at] on, to the end or to what follows ITEMS or DATA; *seen gets the
  * BIT() of each. */
 static const char *parse_options(const struct dialect *d, RedisModuleString **argv, int argc,
-                                 int *at, unsigned *seen, struct filter_params *out) {
+                                 int *at, unsigned *seen, struct creation *out) {
     while (*at < argc && !(*seen & (BIT(OPTION_ITEMS) | BIT(OPTION_DATA)))) {
         enum option option = find_option(d, argv[(*at)++]);
         if (option == OPTION_COUNT) return ERR_UNKNOWN_ARGUMENT;
         if (*seen & BIT(option)) return ERR_REPEATED;
         *seen |= BIT(option);
         if (!OPTIONS[option].has_value) continue;
-        if (*at == argc) return d->missing[option];
+        if (*at == argc) return d->missing[option] ? d->missing[option] : ARGS_WRONG_ARITY;
         const char *error = parse_value(d, option, argv[(*at)++], out);
         if (error) return error;
     }
-    struct geometry geometry = {out->layout, out->scheme};
-    return limits_is_geometry(geometry) ? NULL : ERR_BLOCKED_HASH;
+    struct geometry geometry = {out->params.layout, out->params.scheme};
+    if (!limits_is_geometry(geometry)) return ERR_BLOCKED_HASH;
+    unsigned expire = *seen & EXPIRE_OPTIONS;
+    return expire & (expire - 1) ? ERR_EXPIRE_TWICE : NULL;
+}
+
+/* Completes the parameters of a filter that forgets, and checks what goes with it. `seen` has the
+ * options that were given. NONSCALING has been applied to the expansion already. */
+static const char *complete(unsigned seen, struct filter_params *params) {
+    bool has_expansion = seen & (BIT(OPTION_EXPANSION) | BIT(OPTION_NONSCALING));
+    bool has_window = seen & BIT(OPTION_WINDOW);
+    if ((seen & BIT(OPTION_GENERATIONS)) && !has_window) return ERR_GENERATIONS_ALONE;
+    if (params->layout == LAYOUT_COUNTING) {
+        if (has_window) return ERR_COUNTING_WINDOW;
+        if (has_expansion && params->expansion > 0) return ERR_COUNTING_EXPANDS;
+        params->expansion = params->window = params->generations = 0;
+        return NULL;
+    }
+    if (has_expansion && params->expansion == 0) { // non-scaling
+        if (has_window) return ERR_WINDOW_NONSCALING;
+        params->window = params->generations = 0;
+        return NULL;
+    }
+    if (params->window && params->generations == 0) params->generations = CONFIG_GENERATIONS;
+    if (params->window && params->expansion == 0) params->expansion = CONFIG_WINDOW_EXPANSION;
+    return NULL;
 }
 
 /* ---- BF.RESERVE and BF.INSERT --------------------------------------------------------------- */
 
 const char *args_parse_reserve(RedisModuleCtx *ctx, RedisModuleString **argv, int argc,
-                               struct filter_params *out) {
-    struct filter_params params = config_default_params();
+                               struct creation *out) {
+    struct creation creation = {.params = config_default_params()};
+    struct filter_params *params = &creation.params;
     if (argc < 4) return ARGS_WRONG_ARITY;
     if (replay_is(ctx)) {
-        if (!args_foreign_is_own(argv, argc)) return args_foreign_reserve(argv, argc, out);
+        out->expires = 0;
+        if (!args_foreign_is_own(argv, argc)) return args_foreign_reserve(argv, argc, &out->params);
         replay_note_own();
     }
     bool by_bits = args_is_word(argv[2], "BITSPERKEY");
     int at = by_bits ? 4 : 3; // the capacity
     if (at == argc) return ARGS_WRONG_ARITY;
     const char *error =
-        by_bits ? parse_bits(&RESERVE, argv[3], &params) : parse_error(&RESERVE, argv[2], &params);
-    if (!error) error = parse_capacity(&RESERVE, argv[at++], &params);
+        by_bits ? parse_bits(&RESERVE, argv[3], params) : parse_error(&RESERVE, argv[2], params);
+    if (!error) error = parse_capacity(&RESERVE, argv[at++], params);
     if (error) return error;
 
     // NRedisStack sends the expansion as a bare integer after the capacity.
@@ -255,28 +319,33 @@ const char *args_parse_reserve(RedisModuleCtx *ctx, RedisModuleString **argv, in
     long long bare;
     if (at < argc && RedisModule_StringToLongLong(argv[at], &bare) == REDISMODULE_OK) {
         seen |= BIT(OPTION_EXPANSION);
-        error = parse_expansion(&RESERVE, argv[at++], &params);
+        error = parse_expansion(&RESERVE, argv[at++], params);
     }
-    if (!error) error = parse_options(&RESERVE, argv, argc, &at, &seen, &params);
+    if (!error) error = parse_options(&RESERVE, argv, argc, &at, &seen, &creation);
     if (error) return error;
     if (seen & BIT(OPTION_NONSCALING)) {
-        if ((seen & BIT(OPTION_EXPANSION)) && params.expansion > 0) return ERR_NONSCALING_EXPANDS;
-        params.expansion = 0;
+        if ((seen & BIT(OPTION_EXPANSION)) && params->expansion > 0) return ERR_NONSCALING_EXPANDS;
+        params->expansion = 0;
     }
-    *out = params;
-    return NULL;
+    error = complete(seen, params);
+    if (!error) *out = creation;
+    return error;
 }
 
-static const char *parse_own_insert(RedisModuleString **argv, int argc, struct insert_args *out) {
-    struct filter_params params = config_default_params();
+/* `defaults` are the parameters that are not named. */
+static const char *parse_own_insert(RedisModuleString **argv, int argc,
+                                    struct filter_params defaults, struct insert_args *out) {
+    struct creation creation = {.params = defaults};
     int at = 2;
     unsigned seen = 0;
-    const char *error = parse_options(&INSERT, argv, argc, &at, &seen, &params);
+    const char *error = parse_options(&INSERT, argv, argc, &at, &seen, &creation);
     if (error) return error;
     if (!(seen & BIT(OPTION_ITEMS)) || at == argc) return ARGS_WRONG_ARITY;
     if ((seen & BIT(OPTION_ERROR)) && (seen & BIT(OPTION_BITSPERKEY))) return ERR_INSERT_RATE_TWICE;
-    if (seen & BIT(OPTION_NONSCALING)) params.expansion = 0;
-    *out = (struct insert_args){.params = params,
+    if (seen & BIT(OPTION_NONSCALING)) creation.params.expansion = 0;
+    error = complete(seen, &creation.params);
+    if (error) return error;
+    *out = (struct insert_args){.creation = creation,
                                 .nocreate = (seen & BIT(OPTION_NOCREATE)) != 0,
                                 .is_explicit = true,
                                 .first_item = at};
@@ -293,13 +362,14 @@ static const char *parse_replayed_insert(RedisModuleCtx *ctx, RedisModuleString 
                                     .first_item = args_foreign_first_item(argv, argc)};
         return out->first_item ? NULL : ARGS_WRONG_ARITY;
     }
-    return is_own ? parse_own_insert(argv, argc, out) : args_foreign_insert(argv, argc, out);
+    return is_own ? parse_own_insert(argv, argc, config_default_params(), out)
+                  : args_foreign_insert(argv, argc, out);
 }
 
 const char *args_parse_insert(RedisModuleCtx *ctx, RedisModuleString **argv, int argc,
                               struct insert_args *out) {
     return replay_is(ctx) ? parse_replayed_insert(ctx, argv, argc, out)
-                          : parse_own_insert(argv, argc, out);
+                          : parse_own_insert(argv, argc, config_add_params(), out);
 }
 
 /* ---- BF.EXPORT and BF.IMPORT ---------------------------------------------------------------- */
@@ -325,10 +395,11 @@ const char *args_parse_import(RedisModuleString **argv, int argc, struct import_
     const char *error = parse_format(argv[3], &format);
     if (error) return error;
 
-    struct filter_params params = {.scheme = SCHEME_XXH64};
+    struct creation creation = {.params = {.scheme = SCHEME_XXH64}};
+    const struct filter_params *params = &creation.params;
     int at = 4;
     unsigned seen = 0;
-    error = parse_options(&IMPORT, argv, argc, &at, &seen, &params);
+    error = parse_options(&IMPORT, argv, argc, &at, &seen, &creation);
     if (error) return error;
     if (!(seen & BIT(OPTION_DATA)) || at != argc - 1) return ARGS_WRONG_ARITY;
     bool sized = seen & (BIT(OPTION_CAPACITY) | BIT(OPTION_EXPANSION));
@@ -336,7 +407,7 @@ const char *args_parse_import(RedisModuleString **argv, int argc, struct import_
     bool has_scheme = format == FORMAT_PORTABLE || format == FORMAT_SSTABLE;
     if ((seen & BIT(OPTION_HASH)) && !has_scheme) return ERR_IMPORT_HASH;
     *out = (struct import_args){.format = format,
-                                .options = {params.capacity, params.expansion, params.scheme},
+                                .options = {params->capacity, params->expansion, params->scheme},
                                 .replace = (seen & BIT(OPTION_REPLACE)) != 0,
                                 .data = argv[at]};
     return NULL;

@@ -12,9 +12,15 @@
 /* What the parsers give back instead of an error text when words are missing. */
 extern const char ARGS_WRONG_ARITY[];
 
-/* What BF.INSERT says besides the filter's parameters. */
-struct insert_args {
+/* What a command says of a filter that it creates. */
+struct creation {
     struct filter_params params;
+    long long expires; // when the key expires, in ms since the epoch; 0: never
+};
+
+/* What BF.INSERT says besides. */
+struct insert_args {
+    struct creation creation;
     bool nocreate;
     bool is_explicit; // a filter may be created from these words, also where they are replayed
     int first_item;   // index in argv; the items go on to the end
@@ -33,7 +39,7 @@ struct import_args {
  *
  * Clients are held to the words; what is replayed is read as replay.h says. */
 const char *args_parse_reserve(RedisModuleCtx *ctx, RedisModuleString **argv, int argc,
-                               struct filter_params *out);
+                               struct creation *out);
 const char *args_parse_insert(RedisModuleCtx *ctx, RedisModuleString **argv, int argc,
                               struct insert_args *out);
 

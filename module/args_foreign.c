@@ -46,6 +46,7 @@ void args_foreign_as_redisbloom(struct filter_params *params) {
     params->layout = LAYOUT_CLASSIC;
     params->scheme = SCHEME_MURMUR;
     params->bits_per_key = 0;
+    params->window = params->generations = 0;
     if (params->error_rate > REDISBLOOM_MAX_ERROR) params->error_rate = REDISBLOOM_MAX_ERROR;
 }
 
@@ -123,7 +124,7 @@ const char *args_foreign_insert(RedisModuleString **argv, int argc, struct inser
     }
     if (is_nonscaling) params.expansion = 0;
     args_foreign_as_redisbloom(&params);
-    *out = (struct insert_args){.params = params,
+    *out = (struct insert_args){.creation = {.params = params},
                                 .nocreate = nocreate,
                                 .is_explicit = is_creation(argv, first),
                                 .first_item = first};

@@ -34,7 +34,23 @@ typedef RedisModuleCommandArg arg;
            {.name = "expansion", .type = REDISMODULE_ARG_TYPE_INTEGER, .key_spec_index = -1,      \
             .token = "EXPANSION"},                                                                \
            TOKEN("nonscaling", "NONSCALING"))
-#define LAYOUT CHOICE("layout", "LAYOUT", TOKEN("classic", "CLASSIC"), TOKEN("blocked", "BLOCKED"))
+#define LAYOUT                                                                                    \
+    CHOICE("layout", "LAYOUT", TOKEN("classic", "CLASSIC"), TOKEN("blocked", "BLOCKED"),          \
+           TOKEN("counting", "COUNTING"))
+#define WINDOW                                                                                    \
+    {.name = "window", .type = REDISMODULE_ARG_TYPE_BLOCK, .key_spec_index = -1,                  \
+     .flags = REDISMODULE_CMD_ARG_OPTIONAL,                                                       \
+     .subargs = (arg[]){{.name = "seconds", .type = REDISMODULE_ARG_TYPE_INTEGER,                 \
+                         .key_spec_index = -1, .token = "WINDOW"},                                \
+                        OPTION("generations", "GENERATIONS", INTEGER), {0}}}
+#define EXPIRY                                                                                    \
+    ONE_OF("expiry", REDISMODULE_CMD_ARG_OPTIONAL,                                                \
+           {.name = "seconds", .type = REDISMODULE_ARG_TYPE_INTEGER, .key_spec_index = -1,        \
+            .token = "EX"},                                                                       \
+           {.name = "milliseconds", .type = REDISMODULE_ARG_TYPE_INTEGER, .key_spec_index = -1,   \
+            .token = "PX"},                                                                       \
+           {.name = "unix-time-milliseconds", .type = REDISMODULE_ARG_TYPE_UNIX_TIME,             \
+            .key_spec_index = -1, .token = "PXAT"})
 #define HASH CHOICE("hash", "HASH", TOKEN("xxh64", "XXH64"), TOKEN("fnv1a", "FNV1A"))
 #define RATE                                                                                      \
     ONE_OF("rate", REDISMODULE_CMD_ARG_OPTIONAL,                                                  \
@@ -52,8 +68,15 @@ typedef RedisModuleCommandArg arg;
 
 /* BITSPERKEY bits may stand in the place of the error rate. It is not among the arguments:
  * redis-cli would show `bits` to whoever has typed an error rate. */
-static arg RESERVE_ARGS[] = {
-    KEY, VALUE("error_rate", DOUBLE), VALUE("capacity", INTEGER), GROWTH, LAYOUT, HASH, {0}};
+static arg RESERVE_ARGS[] = {KEY,
+                             VALUE("error_rate", DOUBLE),
+                             VALUE("capacity", INTEGER),
+                             GROWTH,
+                             LAYOUT,
+                             HASH,
+                             WINDOW,
+                             EXPIRY,
+                             {0}};
 static arg KEY_ITEM_ARGS[] = {KEY, VALUE("item", STRING), {0}};
 static arg KEY_ITEMS_ARGS[] = {KEY, ITEMS, {0}};
 static arg INSERT_ARGS[] = {KEY,
@@ -62,6 +85,8 @@ static arg INSERT_ARGS[] = {KEY,
                             GROWTH,
                             LAYOUT,
                             HASH,
+                            WINDOW,
+                            EXPIRY,
                             OPTION("nocreate", "NOCREATE", PURE_TOKEN),
                             {.name = "items",
                              .type = REDISMODULE_ARG_TYPE_BLOCK,
@@ -70,12 +95,13 @@ static arg INSERT_ARGS[] = {KEY,
                             {0}};
 static arg NO_ARGS[] = {{0}};
 static arg KEY_ARGS[] = {KEY, {0}};
-static arg INFO_ARGS[] = {KEY,
-                          ONE_OF("field", REDISMODULE_CMD_ARG_OPTIONAL,
-                                 TOKEN("capacity", "CAPACITY"), TOKEN("size", "SIZE"),
-                                 TOKEN("filters", "FILTERS"), TOKEN("items", "ITEMS"),
-                                 TOKEN("expansion", "EXPANSION")),
-                          {0}};
+static arg INFO_ARGS[] = {
+    KEY,
+    ONE_OF("field", REDISMODULE_CMD_ARG_OPTIONAL, TOKEN("capacity", "CAPACITY"),
+           TOKEN("size", "SIZE"), TOKEN("filters", "FILTERS"), TOKEN("items", "ITEMS"),
+           TOKEN("expansion", "EXPANSION"), TOKEN("error", "ERROR"), TOKEN("layout", "LAYOUT"),
+           TOKEN("hash", "HASH"), TOKEN("window", "WINDOW")),
+    {0}};
 static arg SCANDUMP_ARGS[] = {KEY, VALUE("iterator", INTEGER), {0}};
 static arg EXPORT_ARGS[] = {KEY, FORMAT(REDISMODULE_CMD_ARG_OPTIONAL), {0}};
 static arg IMPORT_ARGS[] = {
@@ -102,7 +128,7 @@ static arg LOADCHUNK_ARGS[] = {KEY,
 
 /* ---- The table ---------------------------------------------------------------------------- */
 
-enum key_use { READS, READS_MUCH, WRITES, EMPTIES, MERGES, STORES, NO_KEY };
+enum key_use { READS, READS_MUCH, WRITES, EMPTIES, ROTATES, MERGES, STORES, NO_KEY };
 
 static const struct {
     const char *flags;
@@ -115,6 +141,7 @@ static const struct {
                 REDISMODULE_CMD_KEY_RW | REDISMODULE_CMD_KEY_ACCESS | REDISMODULE_CMD_KEY_INSERT,
                 false},
     [EMPTIES] = {"write", REDISMODULE_CMD_KEY_RW | REDISMODULE_CMD_KEY_DELETE, false},
+    [ROTATES] = {"write", REDISMODULE_CMD_KEY_RW | REDISMODULE_CMD_KEY_UPDATE, false},
     [MERGES] = {"write deny-oom",
                 REDISMODULE_CMD_KEY_RW | REDISMODULE_CMD_KEY_ACCESS | REDISMODULE_CMD_KEY_INSERT,
                 true},
@@ -182,6 +209,14 @@ static const struct command COMMANDS[] = {
     {"bf.clear", cmd_clear, EMPTIES, 2, "0.1.0",
      "Empties a filter, which keeps its parameters and TTL", FILTER_COST, NULL, "write bloom",
      KEY_ARGS},
+    {"bf.rotate", cmd_rotate, ROTATES, -2, "0.2.0",
+     "Begins the generation of a window that is due, and drops those that are over", FILTER_COST,
+     NULL, "write bloom", KEY_ARGS},
+    {"bf.del", cmd_del, EMPTIES, -3, "0.2.0", "Deletes items from a filter of layout COUNTING",
+     "O(n*k) for n items and k hashes", NULL, "write bloom", KEY_ITEMS_ARGS},
+    {"bf.count", cmd_count, READS, 3, "0.2.0",
+     "Returns an upper bound on how often an item was added; layout COUNTING", "O(k) for k hashes",
+     NULL, "read fast bloom", KEY_ITEM_ARGS},
     {"bf.stats", cmd_stats, READS, 2, "0.1.0",
      "Returns everything there is to know about a filter, and advice", LAYERS_COST, "dont_cache",
      "read fast bloom", KEY_ARGS},

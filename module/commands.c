@@ -7,6 +7,7 @@
 #include "module/args_foreign.h"
 #include "module/config.h"
 #include "module/core/batch.h"
+#include "module/core/window.h"
 #include "module/key.h"
 #include "module/replay.h"
 #include "module/replicate.h"
@@ -16,22 +17,24 @@
 
 /* Makes a new filter, which the key gets when it is closed. If it fails, sends the error and
  * returns false. */
-static bool create(struct key *key, const struct filter_params *params) {
+static bool create(struct key *key, const struct creation *creation) {
     struct filter *filter;
-    enum status st = filter_new(params, config_max_bytes(key->ctx), &filter);
+    enum status st = filter_new(&creation->params, config_max_bytes(key->ctx), &filter);
     if (st != STATUS_OK) {
-        reply_creation_error(key->ctx, st, params);
+        reply_creation_error(key->ctx, st, &creation->params);
         return false;
     }
     key_put(key, filter, false);
+    key->expires = creation->expires;
     return true;
 }
 
 /* BF.RESERVE key {error_rate | BITSPERKEY bits} capacity [EXPANSION n | NONSCALING]
- *            [LAYOUT CLASSIC|BLOCKED] [HASH XXH64|FNV1A] */
+ *            [LAYOUT CLASSIC|BLOCKED|COUNTING] [HASH XXH64|FNV1A]
+ *            [WINDOW seconds [GENERATIONS g]] [EX seconds | PX ms | PXAT unix-ms] */
 int cmd_reserve(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
-    struct filter_params params;
-    const char *error = args_parse_reserve(ctx, argv, argc, &params);
+    struct creation creation;
+    const char *error = args_parse_reserve(ctx, argv, argc, &creation);
     if (error) return args_reply_error(ctx, error);
 
     struct key key;
@@ -40,9 +43,9 @@ int cmd_reserve(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
         RedisModule_ReplyWithError(ctx, ERR_EXISTS);
         goto out;
     }
-    if (!create(&key, &params)) goto out;
+    if (!create(&key, &creation)) goto out;
     RedisModule_ReplyWithSimpleString(ctx, "OK");
-    replicate_reserve(ctx, argv[1], &params);
+    replicate_reserve(ctx, argv[1], &creation);
     key_close_changed(&key, "bf.reserve");
     return REDISMODULE_OK;
 out:
@@ -104,46 +107,46 @@ static void probe_newest(const struct filter *filter, const RedisModuleString *i
 struct adding {
     struct key key;
     const RedisModuleString *sent; // the command's name as sent, for BF.ADD and BF.MADD; else NULL
-    struct filter_params params;   // of the filter, if it is created
+    struct creation creation;      // of the filter, if it is missing
     bool is_explicit;              // the command itself named the parameters
     bool nocreate;
     RedisModuleString **items;
     size_t nitems;
-    size_t done;               // items that were answered
-    size_t nfailed;            // answered items that could not be added
-    size_t nadded;             // answered items that changed the filter
-    RedisModuleString **added; // those that changed it; NULL as long as all items did
+    size_t done;                  // items that were answered
+    size_t nfailed;               // answered items that could not be added
+    size_t nchanging;             // answered items that changed the filter
+    RedisModuleString **changing; // those; NULL as long as all items did
 };
 
 static void adding_init(struct adding *a, RedisModuleString **items, int nitems,
                         const RedisModuleString *sent) {
     a->sent = sent;
-    a->params = config_default_params();
+    a->creation = (struct creation){.params = config_add_params()};
     a->is_explicit = a->nocreate = false;
     a->items = items;
     a->nitems = (size_t)nitems;
-    a->done = a->nfailed = a->nadded = 0;
-    a->added = NULL;
+    a->done = a->nfailed = a->nchanging = 0;
+    a->changing = NULL;
 }
 
-/* Counts the next item. As long as all items were added, the command's own arguments are the list
- * of them. The first item that was not added starts a separate list. */
-static void count_item(struct adding *a, bool is_added) {
-    if (!is_added && !a->added) {
-        a->added = RedisModule_Alloc(a->nitems * sizeof(*a->added));
-        memcpy(a->added, a->items, a->nadded * sizeof(*a->added));
+/* Counts the next item. As long as all items changed the filter, the command's own arguments are
+ * the list of them. The first item that did not starts a separate list. */
+static void count_item(struct adding *a, bool is_changing) {
+    if (!is_changing && !a->changing) {
+        a->changing = RedisModule_Alloc(a->nitems * sizeof(*a->changing));
+        memcpy(a->changing, a->items, a->nchanging * sizeof(*a->changing));
     }
-    if (is_added) {
-        if (a->added) a->added[a->nadded] = a->items[a->done];
-        a->nadded++;
+    if (is_changing) {
+        if (a->changing) a->changing[a->nchanging] = a->items[a->done];
+        a->nchanging++;
     }
     a->done++;
 }
 
-static void reply_added(struct adding *a, const bool *added, size_t n) {
+static void reply_added(struct adding *a, const struct outcome *outcomes, size_t n) {
     for (size_t i = 0; i < n; i++) {
-        RedisModule_ReplyWithBool(a->key.ctx, added[i]);
-        count_item(a, added[i]);
+        RedisModule_ReplyWithBool(a->key.ctx, outcomes[i].added);
+        count_item(a, outcomes[i].changed);
     }
 }
 
@@ -153,11 +156,24 @@ static void reply_failed(struct adding *a, enum status st) {
     a->nfailed++;
 }
 
+/* Begins the generation of a window that an add needs now. Replayed adds go to the newest one: the
+ * stream says when the next begins, and no clock here does. If it fails, sends the error and
+ * returns false. */
+static bool begin_generation(struct key *key) {
+    if (key->filter->window == 0 || replay_is(key->ctx)) return true;
+    uint64_t now = (uint64_t)RedisModule_Milliseconds();
+    if (!window_is_due(key->filter, now)) return true;
+    uint64_t start = window_due(key->filter, now);
+    if (key_rotate(key, start) == STATUS_OK) return true;
+    reply_no_room(key->ctx, ERR_CANNOT_GROW, window_rotated_bytes(key->filter, start));
+    return false;
+}
+
 /* Opens the key's filter, or creates one if the key is missing. If it can do neither, sends the
  * reply and returns false. */
 static bool open_or_create(RedisModuleCtx *ctx, RedisModuleString *name, struct adding *a) {
     if (!key_open(ctx, name, FOR_WRITING, &a->key)) return false;
-    if (a->key.filter) return true;
+    if (a->key.filter) return begin_generation(&a->key);
     if (a->nocreate) {
         RedisModule_ReplyWithError(ctx, ERR_NOT_FOUND);
         return false;
@@ -167,27 +183,35 @@ static bool open_or_create(RedisModuleCtx *ctx, RedisModuleString *name, struct 
             RedisModule_ReplyWithNull(ctx);
             return false;
         }
-        args_foreign_as_redisbloom(&a->params);
+        args_foreign_as_redisbloom(&a->creation.params);
     }
-    return create(&a->key, &a->params);
+    return create(&a->key, &a->creation) && begin_generation(&a->key);
+}
+
+/* Propagates what the command changed: the creation, a window's step, the items. */
+static void replicate(RedisModuleCtx *ctx, RedisModuleString *name, const struct adding *a) {
+    RedisModuleString **items = a->changing ? a->changing : a->items;
+    const struct key *key = &a->key;
+    if (key->put && key->filter->window == 0) {
+        replicate_creation(ctx, name, &a->creation, items, a->nchanging);
+        return;
+    }
+    if (key->put) replicate_reserve(ctx, name, &a->creation);
+    if (key->rotated) replicate_rotate(ctx, name, key->rotated);
+    const RedisModuleString *sent = a->nfailed == 0 && !key->put ? a->sent : NULL;
+    if (a->nchanging) replicate_added(ctx, name, items, a->nchanging, sent, a->nitems);
 }
 
 /* Replicates, closes, announces. */
 static void finish(RedisModuleCtx *ctx, RedisModuleString *name, struct adding *a) {
     metrics.adds += a->done - a->nfailed;
-    RedisModuleString **added = a->added ? a->added : a->items;
-    if (a->nadded == 0) {
+    if (a->nchanging == 0 && !a->key.rotated) {
         key_close(&a->key);
     } else {
-        if (a->key.put) {
-            replicate_creation(ctx, name, &a->params, added, a->nadded);
-        } else {
-            const RedisModuleString *sent = a->nfailed == 0 ? a->sent : NULL;
-            replicate_added(ctx, name, added, a->nadded, sent, a->nitems);
-        }
-        key_close_changed(&a->key, "bf.add");
+        replicate(ctx, name, a);
+        key_close_changed(&a->key, a->nchanging ? "bf.add" : NULL);
     }
-    RedisModule_Free(a->added);
+    RedisModule_Free(a->changing);
 }
 
 /* BF.ADD key item */
@@ -201,14 +225,14 @@ int cmd_add(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
         key_close(&a.key);
         return REDISMODULE_OK;
     }
-    bool is_added = false;
+    struct outcome outcome;
     enum status st;
     do {
         probe_newest(a.key.filter, argv[2], &probe);
-        st = filter_probed_add(a.key.filter, &probe, 0, &is_added);
+        st = filter_probed_add(a.key.filter, &probe, 0, &outcome);
     } while (st == STATUS_GROW && (st = key_grow(&a.key)) == STATUS_OK);
     if (st == STATUS_OK) {
-        reply_added(&a, &is_added, 1);
+        reply_added(&a, &outcome, 1);
     } else {
         reply_failed(&a, st);
     }
@@ -234,15 +258,15 @@ static void add_each(struct adding *a) {
     batch_init(&batch, a->key.filter);
     for (size_t taken = 0; a->done < a->nitems;) {
         struct hash hashes[PROBE_ITEMS];
-        bool added[PROBE_ITEMS];
+        struct outcome outcomes[PROBE_ITEMS];
         size_t ready, n = hash_some(a->key.filter, a->items + taken, a->nitems - taken, hashes);
         taken += n;
-        enum status st = batch_add(&batch, hashes, n, added, &ready);
-        reply_added(a, added, ready);
+        enum status st = batch_add(&batch, hashes, n, outcomes, &ready);
+        reply_added(a, outcomes, ready);
         while (st != STATUS_OK) {
             if (!make_room(a, &batch, st)) return;
-            st = batch_resume(&batch, added, &ready);
-            reply_added(a, added, ready);
+            st = batch_resume(&batch, outcomes, &ready);
+            reply_added(a, outcomes, ready);
         }
     }
 }
@@ -271,7 +295,8 @@ int cmd_madd(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
 }
 
 /* BF.INSERT key [CAPACITY n] [ERROR p | BITSPERKEY b] [EXPANSION n | NONSCALING]
- *           [LAYOUT CLASSIC|BLOCKED] [HASH XXH64|FNV1A] [NOCREATE] ITEMS item [item ...] */
+ *           [LAYOUT CLASSIC|BLOCKED|COUNTING] [HASH XXH64|FNV1A] [WINDOW seconds [GENERATIONS g]]
+ *           [EX seconds | PX ms | PXAT unix-ms] [NOCREATE] ITEMS item [item ...] */
 int cmd_insert(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
     if (argc < 4) return RedisModule_WrongArity(ctx);
     struct insert_args args;
@@ -279,7 +304,7 @@ int cmd_insert(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
     if (error) return args_reply_error(ctx, error);
     struct adding a;
     adding_init(&a, argv + args.first_item, argc - args.first_item, NULL);
-    a.params = args.params;
+    a.creation = args.creation;
     a.nocreate = args.nocreate;
     a.is_explicit = args.is_explicit;
     return add_items(ctx, argv[1], &a);
@@ -296,9 +321,10 @@ int cmd_exists(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
     bool is_open = key_open(ctx, argv[1], FOR_READING, &key);
     key_close(&key); // closing takes time in which the memory arrives; the filter stays in place
     if (!is_open) return REDISMODULE_OK;
-    const struct filter *filter = key.filter;
+    struct filter view;
+    const struct filter *filter = key_live(&key, &view);
     if (filter) probe_newest(filter, argv[2], &probe);
-    // A missing key contains nothing.
+    // A missing key contains nothing, and neither does a window that is over.
     bool contained = filter && filter_probed_contains(filter, &probe, 0);
     RedisModule_ReplyWithBool(ctx, contained);
     metrics.checks++;
@@ -307,11 +333,11 @@ int cmd_exists(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
 }
 
 /* Replies with one element per item; returns how many are 0. */
-static size_t look_up_each(RedisModuleCtx *ctx, struct filter *filter, RedisModuleString **items,
-                           size_t n) {
+static size_t look_up_each(RedisModuleCtx *ctx, const struct filter *filter,
+                           RedisModuleString **items, size_t n) {
     struct batch batch;
     size_t nzero = 0;
-    batch_init(&batch, filter);
+    batch_init(&batch, (struct filter *)(uintptr_t)filter); // lookups change nothing
     for (size_t taken = 0, answered = 0; answered < n;) {
         struct hash hashes[PROBE_ITEMS];
         bool contained[PROBE_ITEMS];
@@ -334,8 +360,10 @@ int cmd_mexists(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
     if (key_open(ctx, argv[1], FOR_READING, &key)) {
         size_t n = (size_t)argc - 2, nzero = n;
         RedisModule_ReplyWithArray(ctx, (long)n);
-        if (key.filter) {
-            nzero = look_up_each(ctx, key.filter, argv + 2, n);
+        struct filter view;
+        const struct filter *filter = key_live(&key, &view);
+        if (filter) {
+            nzero = look_up_each(ctx, filter, argv + 2, n);
         } else {
             for (size_t i = 0; i < n; i++) RedisModule_ReplyWithBool(ctx, 0);
         }

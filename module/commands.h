@@ -21,6 +21,9 @@ int cmd_import(RedisModuleCtx *ctx, RedisModuleString **argv, int argc);
 int cmd_merge(RedisModuleCtx *ctx, RedisModuleString **argv, int argc);
 int cmd_interstore(RedisModuleCtx *ctx, RedisModuleString **argv, int argc);
 int cmd_clear(RedisModuleCtx *ctx, RedisModuleString **argv, int argc);
+int cmd_rotate(RedisModuleCtx *ctx, RedisModuleString **argv, int argc);
+int cmd_del(RedisModuleCtx *ctx, RedisModuleString **argv, int argc);
+int cmd_count(RedisModuleCtx *ctx, RedisModuleString **argv, int argc);
 int cmd_stats(RedisModuleCtx *ctx, RedisModuleString **argv, int argc);
 int cmd_help(RedisModuleCtx *ctx, RedisModuleString **argv, int argc);
 

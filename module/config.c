@@ -42,6 +42,7 @@ static struct {
     struct real bits_per_key;
     struct whole initial_size;
     struct whole expansion_factor;
+    struct whole window;
     struct whole max_bytes;
     uint64_t maxmemory; // the server's own setting, 0 = none
 } config = {
@@ -59,6 +60,7 @@ static struct {
                      .min = 1,
                      .max = (long long)LIMITS_MAX_COUNT},
     .expansion_factor = {.name = "expansion-factor", .value = 2, .max = LIMITS_MAX_EXPANSION},
+    .window = {.name = "window", .max = LIMITS_MAX_WINDOW},
     .max_bytes = {.name = "max-bytes", .max = INT64_MAX},
 };
 
@@ -69,6 +71,14 @@ struct filter_params config_default_params(void) {
                                   .expansion = (uint32_t)config.expansion_factor.value,
                                   .layout = LAYOUT_CLASSIC,
                                   .scheme = SCHEME_XXH64};
+}
+
+struct filter_params config_add_params(void) {
+    struct filter_params params = config_default_params();
+    params.window = (uint32_t)config.window.value;
+    if (params.window) params.generations = CONFIG_GENERATIONS;
+    if (params.window && params.expansion == 0) params.expansion = CONFIG_WINDOW_EXPANSION;
+    return params;
 }
 
 static uint64_t clients_max_bytes(void) {
@@ -100,9 +110,9 @@ uint32_t config_max_layers(RedisModuleCtx *ctx) {
 
 /* ---- Setting a value ---------------------------------------------------------------------- */
 
-enum outcome { SET, NO_NUMBER, OUT_OF_RANGE };
+enum setting_result { SET, NO_NUMBER, OUT_OF_RANGE };
 
-static enum outcome set_real(struct real *setting, const char *text, size_t len) {
+static enum setting_result set_real(struct real *setting, const char *text, size_t len) {
     char *end;
     errno = 0;
     double value = strtod(text, &end);
@@ -116,13 +126,13 @@ static enum outcome set_real(struct real *setting, const char *text, size_t len)
     return SET;
 }
 
-static enum outcome set_number(struct whole *setting, long long value) {
+static enum setting_result set_number(struct whole *setting, long long value) {
     if (value < setting->min || value > setting->max) return OUT_OF_RANGE;
     setting->value = value;
     return SET;
 }
 
-static enum outcome set_whole(struct whole *setting, const char *text, size_t len) {
+static enum setting_result set_whole(struct whole *setting, const char *text, size_t len) {
     char *end;
     errno = 0;
     long long value = strtoll(text, &end, 10);
@@ -171,9 +181,9 @@ static int on_set_real(const char *name, RedisModuleString *value, void *privdat
     size_t len;
     const char *text = RedisModule_StringPtrLen(value, &len);
     if (is_plain_default(name, strcmp(text, setting->initial) == 0)) return REDISMODULE_OK;
-    enum outcome outcome = set_real(setting, text, len);
-    if (outcome == SET) return REDISMODULE_OK;
-    *err = refusal(name, setting->name, outcome == NO_NUMBER ? NULL : setting->range);
+    enum setting_result result = set_real(setting, text, len);
+    if (result == SET) return REDISMODULE_OK;
+    *err = refusal(name, setting->name, result == NO_NUMBER ? NULL : setting->range);
     return REDISMODULE_ERR;
 }
 
@@ -223,7 +233,8 @@ static int register_whole(RedisModuleCtx *ctx, const char *name, unsigned flags,
 /* All settings under `prefix`. */
 static int register_all(RedisModuleCtx *ctx, const char *prefix, unsigned flags) {
     struct real *reals[] = {&config.error_rate, &config.bits_per_key};
-    struct whole *wholes[] = {&config.initial_size, &config.expansion_factor, &config.max_bytes};
+    struct whole *wholes[] = {&config.initial_size, &config.expansion_factor, &config.window,
+                              &config.max_bytes};
     char name[64];
     for (size_t i = 0; i < sizeof(reals) / sizeof(reals[0]); i++) {
         snprintf(name, sizeof(name), "%s%s", prefix, reals[i]->name);
@@ -325,6 +336,7 @@ static bool set_by_name(const char *name, const char *value, size_t len, bool *k
     if (!strcasecmp(name, "expansion-factor")) {
         return set_whole(&config.expansion_factor, value, len) == SET;
     }
+    if (!strcasecmp(name, "window")) return set_whole(&config.window, value, len) == SET;
     if (!strcasecmp(name, "max-bytes")) return set_whole(&config.max_bytes, value, len) == SET;
     *known = false;
     return false;

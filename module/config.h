@@ -11,8 +11,15 @@
  * redis.conf above those. On failure REDISMODULE_ERR, and one log line says what is wrong. */
 int config_load(RedisModuleCtx *ctx, RedisModuleString **argv, int argc);
 
-/* The parameters of a filter that a command creates without naming them. */
+/* What a window has without the words: its generations, and its expansion where the settings say
+ * that filters do not scale. A window always does. */
+#define CONFIG_GENERATIONS 4
+#define CONFIG_WINDOW_EXPANSION 2
+
+/* The parameters of a filter that a command creates without naming them. Those of config_add_params
+ * have the setting's window too: they are for the commands that add items. */
 struct filter_params config_default_params(void);
+struct filter_params config_add_params(void);
 
 /* The most bytes a filter may take in this context: the smaller of max-bytes and maxmemory. No
  * limit for what is replayed (replay.h). */

@@ -4,6 +4,7 @@
 #include "module/args.h"
 #include "module/commands.h"
 #include "module/core/measure.h"
+#include "module/core/window.h"
 #include "module/key.h"
 #include "module/reply.h"
 
@@ -16,16 +17,29 @@ int cmd_card(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
     if (argc != 2) return RedisModule_WrongArity(ctx);
     struct key key;
     if (key_open(ctx, argv[1], FOR_READING, &key)) {
-        const struct filter *filter = key.filter;
+        struct filter view;
+        const struct filter *filter = key_live(&key, &view);
         RedisModule_ReplyWithLongLong(ctx, filter ? (long long)filter_items(filter) : 0);
     }
     key_close(&key);
     return REDISMODULE_OK;
 }
 
-enum { INFO_CAPACITY, INFO_SIZE, INFO_FILTERS, INFO_ITEMS, INFO_EXPANSION, INFO_COUNT };
+/* Without a selector the reply has exactly the first five, in this order: clients rely on that. */
+enum {
+    INFO_CAPACITY,
+    INFO_SIZE,
+    INFO_FILTERS,
+    INFO_ITEMS,
+    INFO_EXPANSION,
+    INFO_FIVE,
+    INFO_ERROR = INFO_FIVE,
+    INFO_LAYOUT,
+    INFO_HASH,
+    INFO_WINDOW,
+    INFO_COUNT
+};
 
-/* The five fields must be exactly these, in this order: clients rely on that. */
 static const struct {
     const char *selector, *name;
 } INFO_FIELDS[INFO_COUNT] = {
@@ -34,45 +48,101 @@ static const struct {
     [INFO_FILTERS] = {"FILTERS", "Number of filters"},
     [INFO_ITEMS] = {"ITEMS", "Number of items inserted"},
     [INFO_EXPANSION] = {"EXPANSION", "Expansion rate"},
+    [INFO_ERROR] = {"ERROR", "Error rate"},
+    [INFO_LAYOUT] = {"LAYOUT", "Layout"},
+    [INFO_HASH] = {"HASH", "Hash"},
+    [INFO_WINDOW] = {"WINDOW", "Window"},
 };
 
-static void reply_info_value(RedisModuleCtx *ctx, const struct key *key, int field) {
-    const struct filter *filter = key->filter;
-    uint64_t value = 0;
-    switch (field) {
-    case INFO_CAPACITY: value = filter_capacity(filter); break;
-    case INFO_SIZE: value = key_size_bytes(key); break;
-    case INFO_FILTERS: value = filter->nlayers; break;
-    case INFO_ITEMS: value = filter_items(filter); break;
-    default: value = filter->expansion; break;
+/* A filter as these commands see it. In a window they judge age by this server's clock, and do not
+ * see generations that are over. */
+struct subject {
+    const struct key *key;
+    const struct filter *filter; // the key's
+    struct filter live;          // without the generations that are over; it may have no layer
+    uint64_t now;                // the clock, read once; 0 if there is no window
+};
+
+static struct subject subject_of(const struct key *key) {
+    struct subject s = {.key = key, .filter = key->filter, .live = *key->filter};
+    if (s.filter->window == 0) return s;
+    s.now = (uint64_t)RedisModule_Milliseconds();
+    if (!window_live(s.filter, s.now, &s.live)) s.live.nlayers = 0;
+    return s;
+}
+
+/* The generations that live, newest first: each its age in ms and its items. */
+static void reply_generations(RedisModuleCtx *ctx, const struct subject *s) {
+    const struct layer *layers = s->live.layers;
+    long n = 0;
+    RedisModule_ReplyWithArray(ctx, REDISMODULE_POSTPONED_LEN);
+    for (uint32_t i = s->live.nlayers; i > 0; n++) {
+        uint64_t start = layers[i - 1].start, items = 0;
+        for (; i > 0 && layers[i - 1].start == start; i--) items += layers[i - 1].items;
+        RedisModule_ReplyWithArray(ctx, 2);
+        RedisModule_ReplyWithLongLong(ctx, s->now > start ? (long long)(s->now - start) : 0);
+        RedisModule_ReplyWithLongLong(ctx, (long long)items);
     }
-    if (field == INFO_EXPANSION && value == 0) {
+    RedisModule_ReplySetArrayLength(ctx, n);
+}
+
+/* The window: seconds, generations, and those that live. Null if there is none. */
+static void reply_window(RedisModuleCtx *ctx, const struct subject *s) {
+    if (s->filter->window == 0) {
+        RedisModule_ReplyWithNull(ctx);
+        return;
+    }
+    RedisModule_ReplyWithArray(ctx, 3);
+    RedisModule_ReplyWithLongLong(ctx, s->filter->window);
+    RedisModule_ReplyWithLongLong(ctx, s->filter->generations);
+    reply_generations(ctx, s);
+}
+
+static void reply_expansion(RedisModuleCtx *ctx, const struct filter *filter) {
+    if (filter->expansion == 0) {
         RedisModule_ReplyWithNull(ctx); // non-scaling
     } else {
-        RedisModule_ReplyWithLongLong(ctx, (long long)value);
+        RedisModule_ReplyWithLongLong(ctx, filter->expansion);
     }
 }
 
+static void reply_info_value(RedisModuleCtx *ctx, const struct subject *s, int field) {
+    const struct filter *filter = s->filter;
+    uint64_t count = 0;
+    switch (field) {
+    case INFO_EXPANSION: reply_expansion(ctx, filter); return;
+    case INFO_ERROR: RedisModule_ReplyWithDouble(ctx, measure_promise(filter)); return;
+    case INFO_LAYOUT: RedisModule_ReplyWithCString(ctx, args_layout_name(filter->layout)); return;
+    case INFO_HASH: RedisModule_ReplyWithCString(ctx, args_scheme_name(filter->scheme)); return;
+    case INFO_WINDOW: reply_window(ctx, s); return;
+    case INFO_CAPACITY: count = filter_capacity(filter); break;
+    case INFO_SIZE: count = key_size_bytes(s->key); break;
+    case INFO_FILTERS: count = s->live.nlayers; break;
+    default: count = filter_items(&s->live); break;
+    }
+    RedisModule_ReplyWithLongLong(ctx, (long long)count);
+}
+
 /* Replies with one field: in RESP3 a map of one pair, in RESP2 an array of the value alone. */
-static void reply_info_field(RedisModuleCtx *ctx, const struct key *key, int field) {
+static void reply_info_field(RedisModuleCtx *ctx, const struct subject *s, int field) {
     if (reply_is_resp3(ctx)) {
         RedisModule_ReplyWithMap(ctx, 1);
         RedisModule_ReplyWithSimpleString(ctx, INFO_FIELDS[field].name);
     } else {
         RedisModule_ReplyWithArray(ctx, 1);
     }
-    reply_info_value(ctx, key, field);
+    reply_info_value(ctx, s, field);
 }
 
-static void reply_info(RedisModuleCtx *ctx, const struct key *key) {
-    RedisModule_ReplyWithMap(ctx, INFO_COUNT);
-    for (int i = 0; i < INFO_COUNT; i++) {
+static void reply_info(RedisModuleCtx *ctx, const struct subject *s) {
+    RedisModule_ReplyWithMap(ctx, INFO_FIVE);
+    for (int i = 0; i < INFO_FIVE; i++) {
         RedisModule_ReplyWithSimpleString(ctx, INFO_FIELDS[i].name);
-        reply_info_value(ctx, key, i);
+        reply_info_value(ctx, s, i);
     }
 }
 
-/* BF.INFO key [CAPACITY | SIZE | FILTERS | ITEMS | EXPANSION] */
+/* BF.INFO key [CAPACITY|SIZE|FILTERS|ITEMS|EXPANSION|ERROR|LAYOUT|HASH|WINDOW] */
 int cmd_info(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
     if (argc < 2 || argc > 3) return RedisModule_WrongArity(ctx);
     int field = 0;
@@ -81,12 +151,13 @@ int cmd_info(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
     }
     struct key key;
     if (key_open_existing(ctx, argv[1], FOR_READING, &key)) {
+        struct subject subject = subject_of(&key);
         if (field == INFO_COUNT) {
             RedisModule_ReplyWithError(ctx, ERR_INFO_FIELD);
         } else if (argc == 3) {
-            reply_info_field(ctx, &key, field);
+            reply_info_field(ctx, &subject, field);
         } else {
-            reply_info(ctx, &key);
+            reply_info(ctx, &subject);
         }
     }
     key_close(&key);
@@ -99,7 +170,7 @@ static void reply_debug_layer(RedisModuleCtx *ctx, const struct layer *layer) {
         snprintf(line, sizeof(line),
                  "bytes:%llu bits:%llu hashes:%u hashwidth:64 capacity:%llu size:%llu "
                  "ratio:%g",
-                 (unsigned long long)layer_bytes(layer->nbits), (unsigned long long)layer->nbits,
+                 (unsigned long long)layer_array_bytes(layer), (unsigned long long)layer->nbits,
                  layer->nhashes, (unsigned long long)layer->capacity,
                  (unsigned long long)layer->items, layer->error_rate);
     RedisModule_ReplyWithStringBuffer(ctx, line, (size_t)len);
@@ -146,15 +217,6 @@ static double ratio(uint64_t a, uint64_t b) {
     return b == 0 ? 0 : (double)a / (double)b;
 }
 
-static void reply_expansion(RedisModuleCtx *ctx, const struct filter *filter) {
-    RedisModule_ReplyWithSimpleString(ctx, "expansion");
-    if (filter->expansion == 0) {
-        RedisModule_ReplyWithNull(ctx); // non-scaling, as in BF.INFO
-    } else {
-        RedisModule_ReplyWithLongLong(ctx, filter->expansion);
-    }
-}
-
 static void reply_layers(RedisModuleCtx *ctx, const struct filter *filter) {
     RedisModule_ReplyWithSimpleString(ctx, "layers");
     RedisModule_ReplyWithArray(ctx, (long)filter->nlayers);
@@ -172,58 +234,92 @@ static void reply_layers(RedisModuleCtx *ctx, const struct filter *filter) {
 /* Above this many layers BF.STATS warns: a lookup of an absent item probes every layer. */
 #define MANY_LAYERS 16
 
+/* The layers of the longest generation; all layers of a filter without a window. */
+static uint32_t longest_chain(const struct filter *filter) {
+    uint32_t longest = 0, n = 0;
+    for (uint32_t i = 0; i < filter->nlayers; i++) {
+        bool continues = i > 0 && filter->layers[i].start == filter->layers[i - 1].start;
+        n = continues ? n + 1 : 1;
+        if (n > longest) longest = n;
+    }
+    return longest;
+}
+
 /* Replies with the filter's state in a word or two, and with what to do about it. */
-static void reply_state(RedisModuleCtx *ctx, const struct filter *filter) {
-    const struct layer *newest = filter_newest(filter);
+static void reply_state(RedisModuleCtx *ctx, const struct subject *s) {
+    const struct layer *newest = filter_newest(s->filter);
     const char *state = "ok", *advice = "";
-    if (measure_is_overfilled(filter)) {
+    if (measure_is_overfilled(&s->live)) {
         state = "overfilled";
         advice =
             "its false-positive rate is more than twice the promised one: make a larger one and "
             "add the items again";
-    } else if (filter->expansion == 0 && newest->items >= newest->capacity) {
+    } else if (s->filter->expansion == 0 && newest->items >= newest->capacity) {
         state = "full";
         advice = "it takes no new items: make a larger one, or one with an expansion";
-    } else if (filter->nlayers > MANY_LAYERS) {
+    } else if (longest_chain(&s->live) > MANY_LAYERS) {
         state = "many layers";
         advice = "every lookup goes through all of them: reserve a larger capacity, or a larger "
                  "expansion";
+    } else if (newest->start > s->now) {
+        state = "clock behind";
+        advice = "the clock was set back, and the window stands still until the clock has caught "
+                 "up: wait, or BF.CLEAR";
     }
     reply_word(ctx, "state", state);
     reply_word(ctx, "advice", advice);
 }
 
-static void reply_stats(RedisModuleCtx *ctx, const struct key *key) {
-    const struct filter *filter = key->filter;
-    uint64_t items = filter_items(filter), capacity = filter_capacity(filter);
+/* The bits of memory that a position takes: a counter has four. */
+static unsigned position_bits(const struct filter *filter) {
+    return filter->layout == LAYOUT_COUNTING ? 4 : 1;
+}
+
+/* The bits per key that the filter was made with. A window has g+1 generations at a time. */
+static double configured_bits(const struct filter *filter) {
     uint64_t nbits = measure_bits(filter);
-    double bits_per_key = filter->bits_per_key;
-    if (bits_per_key == 0) bits_per_key = ratio(nbits, capacity);
-    RedisModule_ReplyWithMap(ctx, 17);
+    if (filter->bits_per_key != 0) return filter->bits_per_key;
+    if (filter->window) nbits = filter->layers[0].nbits * (filter->generations + 1);
+    return ratio(position_bits(filter) * nbits, filter_capacity(filter));
+}
+
+static void reply_stats(RedisModuleCtx *ctx, const struct subject *s) {
+    const struct filter *filter = s->filter, *live = &s->live;
+    uint64_t items = filter_items(live), capacity = filter_capacity(filter);
+    uint64_t nbits = measure_bits(live);
+    RedisModule_ReplyWithMap(ctx, filter->window ? 18 : 17);
     reply_word(ctx, "layout", args_layout_name(filter->layout));
     reply_word(ctx, "hash", args_scheme_name(filter->scheme));
     reply_count(ctx, "items", items);
-    reply_count(ctx, "estimated items", measure_items(filter));
+    reply_count(ctx, "estimated items", measure_items(live));
     reply_count(ctx, "capacity", capacity);
     reply_real(ctx, "utilisation", ratio(items, capacity));
     reply_real(ctx, "promised error rate", measure_promise(filter));
-    reply_real(ctx, "current error rate", measure_error_rate(filter));
-    reply_real(ctx, "bits per key", bits_per_key);
-    reply_real(ctx, "bits per item", ratio(nbits, items));
-    reply_real(ctx, "fill ratio", ratio(measure_ones(filter), nbits));
-    reply_count(ctx, "bytes", key_size_bytes(key));
+    reply_real(ctx, "current error rate", measure_error_rate(live));
+    reply_real(ctx, "bits per key", configured_bits(filter));
+    reply_real(ctx, "bits per item", ratio(position_bits(filter) * nbits, items));
+    reply_real(ctx, "fill ratio", ratio(measure_ones(live), nbits));
+    reply_count(ctx, "bytes", key_size_bytes(s->key));
+    RedisModule_ReplyWithSimpleString(ctx, "expansion");
     reply_expansion(ctx, filter);
-    reply_layers(ctx, filter);
+    if (filter->window) {
+        RedisModule_ReplyWithSimpleString(ctx, "window");
+        reply_window(ctx, s);
+    }
+    reply_layers(ctx, live);
     RedisModule_ReplyWithSimpleString(ctx, "items are estimated");
     RedisModule_ReplyWithBool(ctx, filter->is_estimated);
-    reply_state(ctx, filter);
+    reply_state(ctx, s);
 }
 
 /* BF.STATS key */
 int cmd_stats(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
     if (argc != 2) return RedisModule_WrongArity(ctx);
     struct key key;
-    if (key_open_existing(ctx, argv[1], FOR_READING, &key)) reply_stats(ctx, &key);
+    if (key_open_existing(ctx, argv[1], FOR_READING, &key)) {
+        struct subject subject = subject_of(&key);
+        reply_stats(ctx, &subject);
+    }
     key_close(&key);
     return REDISMODULE_OK;
 }

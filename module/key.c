@@ -2,7 +2,9 @@
 
 #include "module/key.h"
 
+#include "module/background.h"
 #include "module/config.h"
+#include "module/core/window.h"
 #include "module/reply.h"
 #include "module/type.h"
 
@@ -43,6 +45,8 @@ bool key_open_any(RedisModuleCtx *ctx, RedisModuleString *name, enum access acce
     key->value = NULL;
     key->filter = NULL;
     key->put = NULL;
+    key->expires = 0;
+    key->rotated = 0;
     key->counted = (struct usage){0};
     key->handle = access == FOR_READING ? RedisModule_OpenKey(ctx, name, REDISMODULE_READ)
                                         : open_to_write(ctx, name);
@@ -71,6 +75,12 @@ bool key_open_existing(RedisModuleCtx *ctx, RedisModuleString *name, enum access
     if (key->filter) return true;
     RedisModule_ReplyWithError(ctx, ERR_NOT_FOUND);
     return false;
+}
+
+const struct filter *key_live(const struct key *key, struct filter *view) {
+    const struct filter *filter = key->filter;
+    if (!filter || filter->window == 0) return filter;
+    return window_live(filter, (uint64_t)RedisModule_Milliseconds(), view);
 }
 
 uint64_t key_size_bytes(const struct key *key) {
@@ -115,6 +125,15 @@ enum status key_grow(struct key *key) {
     return filter_grow(key->filter, max_bytes, config_max_layers(key->ctx));
 }
 
+enum status key_rotate(struct key *key, uint64_t start) {
+    struct filter *dropped;
+    enum status st = window_rotate(key->filter, start, config_max_bytes(key->ctx), &dropped);
+    if (st != STATUS_OK) return st;
+    background_free(dropped);
+    key->rotated = start;
+    return STATUS_OK;
+}
+
 void key_delete(struct key *key) {
     metrics_settle(&key->counted, metrics_usage(key->value, key->filter)); // what freeing subtracts
     key->counted = (struct usage){0};
@@ -139,6 +158,7 @@ static void install(struct key *key) {
         metrics_settle(&key->counted, metrics_usage(key->value, key->filter));
     } else {
         metrics_hold(value);
+        key->value = value;
         RedisModule_ModuleTypeSetValue(key->handle, type, value);
     }
 }
@@ -169,10 +189,33 @@ void key_close(struct key *key) {
     if (key->access == FOR_WRITING) key->filter = key->put = NULL;
 }
 
+/* Sets the TTL of a new key. Setting its value let other modules run, so the key is opened again,
+ * and gets the TTL only if it still holds that value. */
+static bool expire(const struct key *key) {
+    RedisModuleKey *handle =
+        RedisModule_OpenKey(key->ctx, key->name, REDISMODULE_READ | REDISMODULE_WRITE);
+    const RedisModuleType *type = RedisModule_ModuleTypeGetType(handle);
+    bool is_filter = type == type_bloomport || type == type_redisbloom;
+    bool is_ours = is_filter && RedisModule_ModuleTypeGetValue(handle) == key->value;
+    if (is_ours) RedisModule_SetAbsExpire(handle, key->expires);
+    RedisModule_CloseKey(handle);
+    return is_ours;
+}
+
 void key_close_changed(struct key *key, const char *event) {
     key_close(key);
+    bool is_expiring = key->expires != 0 && expire(key);
     RedisModule_SignalModifiedKey(key->ctx, key->name);
-    RedisModule_NotifyKeyspaceEvent(key->ctx, REDISMODULE_NOTIFY_MODULE, event, key->name);
+    if (key->rotated) {
+        RedisModule_NotifyKeyspaceEvent(key->ctx, REDISMODULE_NOTIFY_MODULE, "bf.rotate",
+                                        key->name);
+    }
+    if (event) {
+        RedisModule_NotifyKeyspaceEvent(key->ctx, REDISMODULE_NOTIFY_MODULE, event, key->name);
+    }
+    if (is_expiring) {
+        RedisModule_NotifyKeyspaceEvent(key->ctx, REDISMODULE_NOTIFY_GENERIC, "expire", key->name);
+    }
 }
 
 void key_close_deleted(struct key *key) {

@@ -35,6 +35,8 @@ struct key {
     struct filter *filter;   // the value, opened; after key_put, the filter that was put
     struct filter *put;      // the filter that the key gets when it is closed, or NULL
     bool drops_ttl;          // with `put`: the key loses its TTL
+    long long expires;       // with `put`: the key gets this TTL, in ms since the epoch; 0: none
+    uint64_t rotated;        // the start of the generation that the command began; 0: none
     struct packed_view view; // the memory of `filter` if the value is packed
     struct usage counted;    // FOR_WRITING: what INFO bf counts for this key so far
 };
@@ -60,10 +62,18 @@ bool key_exists(RedisModuleCtx *ctx, RedisModuleString *name);
  * the new filter must be of the same type: both foreign, or neither. */
 void key_put(struct key *key, struct filter *filter, bool drops_ttl);
 
+/* The key's filter as lookups see it now: without a window's generations that are over. NULL if the
+ * key holds none, or all are over. The clock is read once, and only for a window. */
+const struct filter *key_live(const struct key *key, struct filter *view);
+
 /* Appends a layer to key->filter, within the limits of the command's sender (a client, or a
  * replayed stream). A packed filter is unpacked, so key->filter may be another pointer afterwards.
  * STATUS_NOMEM: the filter cannot grow, and is unchanged. */
 enum status key_grow(struct key *key);
+
+/* Begins a window's generation of this start (window.h), and drops those that are over. Returns
+ * what window_rotate returns. */
+enum status key_rotate(struct key *key, uint64_t start);
 
 /* The size that BF.INFO replies: all allocated bytes. For a foreign filter it is the number that
  * RedisBloom would reply, so that a user's monitoring sees no change. */
@@ -77,7 +87,9 @@ void key_delete(struct key *key);
  * read, if the command calls nothing of the server's in between. */
 void key_close(struct key *key);
 
-/* Close a key that was changed, or deleted, and then announce that. */
+/* Close a key that was changed, or deleted, and then announce that. A new key gets its TTL in
+ * between. A generation that began is announced first, as bf.rotate; `event` may be NULL if there
+ * is nothing else. */
 void key_close_changed(struct key *key, const char *event);
 void key_close_deleted(struct key *key);
 

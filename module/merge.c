@@ -14,6 +14,7 @@
 
 #include <ctype.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 /* ---- The sources -------------------------------------------------------------------------- */
 
@@ -59,54 +60,97 @@ static bool sources_open(RedisModuleCtx *ctx, RedisModuleString **names, size_t 
     return true;
 }
 
+static void describe_window(const struct filter *filter, char *out, size_t size) {
+    if (filter->window) {
+        snprintf(out, size, "%u s in %u generations", filter->window, filter->generations);
+    } else {
+        snprintf(out, size, "none");
+    }
+}
+
 /* Writes how a source differs from another filter. */
-static void describe(enum difference difference, uint32_t layer, const struct filter *source,
-                     const struct filter *other, char *out, size_t size) {
-    const struct layer *a = &source->layers[layer], *b = &other->layers[layer];
-    switch (difference) {
+static void describe(const struct mismatch *m, const struct filter *source, char *out,
+                     size_t size) {
+    char own[48], other[48];
+    switch (m->difference) {
     case DIFFERENCE_SCHEME:
         snprintf(out, size, "its hash is %s and not %s", args_scheme_name(source->scheme),
-                 args_scheme_name(other->scheme));
+                 args_scheme_name(m->other->scheme));
         break;
     case DIFFERENCE_LAYOUT:
         snprintf(out, size, "its layout is %s and not %s", args_layout_name(source->layout),
-                 args_layout_name(other->layout));
+                 args_layout_name(m->other->layout));
+        break;
+    case DIFFERENCE_WINDOW:
+        describe_window(source, own, sizeof(own));
+        describe_window(m->other, other, sizeof(other));
+        snprintf(out, size, "its window is %s and not %s", own, other);
         break;
     case DIFFERENCE_BITS:
-        snprintf(out, size, "its layer %u has %llu bits and not %llu", layer + 1,
-                 (unsigned long long)a->nbits, (unsigned long long)b->nbits);
+        snprintf(out, size, "its layer %u has %llu bits and not %llu", m->layer + 1,
+                 (unsigned long long)m->a->nbits, (unsigned long long)m->b->nbits);
         break;
     default:
-        snprintf(out, size, "its layer %u has %u hashes and not %u", layer + 1, a->nhashes,
-                 b->nhashes);
+        snprintf(out, size, "its layer %u has %u hashes and not %u", m->layer + 1, m->a->nhashes,
+                 m->b->nhashes);
     }
+}
+
+/* The number of the source that holds this filter, as the command counts: from 1. */
+static size_t number_of(const struct sources *sources, const struct filter *filter) {
+    size_t i = 0;
+    while (i < sources->nkeys && sources->keys[i].filter != filter) i++;
+    return i + 1;
 }
 
 /* Whether all sources can be combined with each other, and with `dest` unless it is NULL. If not,
- * sends an error that names the first difference. Each source is compared with the longest chain
- * before it, which has every layer that any chain before it has. */
+ * sends an error that names the first difference. */
 static bool are_alike(RedisModuleCtx *ctx, const char *verb, const struct filter *dest,
                       const struct sources *sources) {
-    const struct filter *longest = dest;
-    for (size_t i = 0; i < sources->nkeys; i++) {
-        const struct filter *source = sources->keys[i].filter;
-        if (!source) continue;
-        uint32_t layer = 0;
-        enum difference difference =
-            longest ? combine_difference(source, longest, &layer) : DIFFERENCE_NONE;
-        if (difference != DIFFERENCE_NONE) {
-            char what[96], text[160];
-            describe(difference, layer, source, longest, what, sizeof(what));
-            snprintf(text, sizeof(text), "ERR cannot %s source %zu: %s", verb, i + 1, what);
-            RedisModule_ReplyWithError(ctx, text);
-            return false;
-        }
-        if (!longest || source->nlayers > longest->nlayers) longest = source;
+    size_t n = 0;
+    const struct filter **all = mem_alloc((sources->nfilters + 1) * sizeof(*all));
+    if (!all) {
+        RedisModule_ReplyWithError(ctx, ERR_NO_MEMORY);
+        return false;
     }
-    return true;
+    if (dest) all[n++] = dest;
+    for (size_t i = 0; i < sources->nfilters; i++) all[n++] = sources->filters[i];
+    struct mismatch mismatch;
+    bool is_possible = combine_is_possible(all, n, &mismatch);
+    if (!is_possible) {
+        const struct filter *source = all[mismatch.at];
+        char what[160], text[224];
+        describe(&mismatch, source, what, sizeof(what));
+        snprintf(text, sizeof(text), "ERR cannot %s source %zu: %s", verb,
+                 number_of(sources, source), what);
+        RedisModule_ReplyWithError(ctx, text);
+    }
+    mem_free(all);
+    return is_possible;
 }
 
 /* ---- BF.MERGE ----------------------------------------------------------------------------- */
+
+static int by_address(const void *a, const void *b) {
+    uintptr_t x = (uintptr_t) * (const struct filter *const *)a;
+    uintptr_t y = (uintptr_t) * (const struct filter *const *)b;
+    return x < y ? -1 : x > y;
+}
+
+/* In COUNTING a filter that is named twice, or is dest itself, counts once. The order of the
+ * sources does not matter there. (Packed filters are opened once for each name, but COUNTING ones
+ * are never packed: equal filters have equal addresses.) */
+static void sources_drop_repeated(struct sources *sources, const struct filter *dest) {
+    if (sources->nfilters == 0 || sources->filters[0]->layout != LAYOUT_COUNTING) return;
+    qsort(sources->filters, sources->nfilters, sizeof(*sources->filters), by_address);
+    size_t kept = 0;
+    for (size_t i = 0; i < sources->nfilters; i++) {
+        const struct filter *filter = sources->filters[i];
+        bool is_repeated = kept > 0 && sources->filters[kept - 1] == filter;
+        if (filter != dest && !is_repeated) sources->filters[kept++] = filter;
+    }
+    sources->nfilters = kept;
+}
 
 /* The filter to merge into. NULL if there is no memory.
  *
@@ -139,7 +183,10 @@ static enum status merge(struct key *dest, const struct sources *sources, bool *
     struct filter *target = merge_target(dest, sources, max_bytes);
     if (!target) return STATUS_NOMEM;
     bool is_new = !dest->value;
-    enum status st = combine_union(target, sources->filters, sources->nfilters, max_bytes, changed);
+    // In a new key the first source is there already. In COUNTING it must not count twice.
+    size_t skipped = is_new ? 1 : 0;
+    enum status st = combine_union(target, sources->filters + skipped, sources->nfilters - skipped,
+                                   max_bytes, changed);
     if (target != dest->filter) {
         if (st == STATUS_OK && (is_new || *changed)) {
             key_put(dest, target, false);
@@ -182,6 +229,7 @@ int cmd_merge(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
         goto out;
     }
     if (!are_alike(ctx, "merge", dest.filter, &sources)) goto out;
+    sources_drop_repeated(&sources, dest.filter);
     bool changed = false;
     bool was_overfilled = dest.filter && measure_is_overfilled(dest.filter);
     enum status st = merge(&dest, &sources, &changed);
@@ -205,13 +253,19 @@ out:
 
 /* ---- BF.INTERSTORE ------------------------------------------------------------------------ */
 
-/* Whether every source has one layer. Two chains may hold a common item in different layers, and
- * intersecting layer by layer would lose it. If a source has several, sends the error. */
+/* Whether every source is one layer and no window. Two chains may hold a common item in different
+ * layers, and intersecting layer by layer would lose it. If a source has several, sends the error.
+ */
 static bool have_one_layer(RedisModuleCtx *ctx, const struct sources *sources) {
     for (size_t i = 0; i < sources->nkeys; i++) {
         const struct filter *source = sources->keys[i].filter;
-        if (!source || source->nlayers == 1) continue;
+        if (!source || (source->nlayers == 1 && source->window == 0)) continue;
         char text[128];
+        if (source->window) {
+            snprintf(text, sizeof(text), "ERR cannot intersect source %zu: it has a window", i + 1);
+            RedisModule_ReplyWithError(ctx, text);
+            return false;
+        }
         snprintf(text, sizeof(text),
                  "ERR cannot intersect source %zu: it has %u layers, and a common item may be in "
                  "any of them",

@@ -8,72 +8,100 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Writes the error rate or the bits per key with 17 digits, which parse to the same number. */
-static void promise_text(const struct filter_params *params, char *out, size_t size) {
-    bool by_bits = params->bits_per_key != 0;
-    snprintf(out, size, "%.17g", by_bits ? params->bits_per_key : params->error_rate);
-}
-
 /* ---- A new filter --------------------------------------------------------------------------- */
 
-/* BF.RESERVE without LAYOUT, as RedisBloom writes it: replaying it creates a foreign filter. */
-static void reserve_foreign(RedisModuleCtx *ctx, RedisModuleString *name,
-                            const struct filter_params *params, const char *promise) {
-    long long capacity = (long long)params->capacity, expansion = params->expansion;
-    if (expansion) {
-        RedisModule_Replicate(ctx, "BF.RESERVE", "sclcl", name, promise, capacity, "EXPANSION",
-                              expansion);
+/* The words of a command, for RedisModule_Replicate. */
+struct words {
+    RedisModuleCtx *ctx;
+    RedisModuleString *word[24]; // more than a creation has
+    size_t n;
+};
+
+static void add_word(struct words *words, const char *text) {
+    words->word[words->n++] = RedisModule_CreateString(words->ctx, text, strlen(text));
+}
+
+static void add_number(struct words *words, const char *name, long long number) {
+    if (name) add_word(words, name);
+    words->word[words->n++] = RedisModule_CreateStringFromLongLong(words->ctx, number);
+}
+
+static void words_clear(struct words *words) {
+    for (size_t i = 0; i < words->n; i++) RedisModule_FreeString(words->ctx, words->word[i]);
+}
+
+/* The error rate or the bits per key with 17 digits, which parse to the same number. */
+static void add_promise(struct words *words, const char *name, double promise) {
+    char text[32];
+    snprintf(text, sizeof(text), "%.17g", promise);
+    if (name) add_word(words, name);
+    add_word(words, text);
+}
+
+/* The options of a filter of ours. LAYOUT says whose it is. The words that version 0.1.0 does not
+ * know are written only for filters that need them. */
+static void add_options(struct words *words, const struct creation *creation) {
+    const struct filter_params *params = &creation->params;
+    add_number(words, "EXPANSION", params->expansion);
+    add_word(words, "LAYOUT");
+    add_word(words, args_layout_name(params->layout));
+    add_word(words, "HASH");
+    add_word(words, args_scheme_name(params->scheme));
+    if (params->window) {
+        add_number(words, "WINDOW", params->window);
+        add_number(words, "GENERATIONS", params->generations);
+    }
+    if (creation->expires) add_number(words, "PXAT", creation->expires);
+}
+
+/* The options of a foreign filter are RedisBloom's. Without LAYOUT, replaying them creates a
+ * foreign filter. */
+static void add_foreign_options(struct words *words, const struct filter_params *params) {
+    if (params->expansion) {
+        add_number(words, "EXPANSION", params->expansion);
     } else {
-        RedisModule_Replicate(ctx, "BF.RESERVE", "sclc", name, promise, capacity, "NONSCALING");
+        add_word(words, "NONSCALING");
+    }
+}
+
+static void add_all_options(struct words *words, const struct creation *creation) {
+    if (creation->params.is_foreign) {
+        add_foreign_options(words, &creation->params);
+    } else {
+        add_options(words, creation);
     }
 }
 
 void replicate_reserve(RedisModuleCtx *ctx, RedisModuleString *name,
-                       const struct filter_params *params) {
-    char promise[32];
-    promise_text(params, promise, sizeof(promise));
-    if (params->is_foreign) {
-        reserve_foreign(ctx, name, params, promise);
-        return;
-    }
-    long long capacity = (long long)params->capacity, expansion = params->expansion;
-    const char *layout = args_layout_name(params->layout);
-    const char *scheme = args_scheme_name(params->scheme);
-    if (params->bits_per_key != 0) {
-        RedisModule_Replicate(ctx, "BF.RESERVE", "scclclcccc", name, "BITSPERKEY", promise,
-                              capacity, "EXPANSION", expansion, "LAYOUT", layout, "HASH", scheme);
-    } else {
-        RedisModule_Replicate(ctx, "BF.RESERVE", "sclclcccc", name, promise, capacity, "EXPANSION",
-                              expansion, "LAYOUT", layout, "HASH", scheme);
-    }
-}
-
-static void create_foreign(RedisModuleCtx *ctx, RedisModuleString *name,
-                           const struct filter_params *params, const char *promise,
-                           RedisModuleString **items, size_t n) {
-    long long capacity = (long long)params->capacity, expansion = params->expansion;
-    if (expansion) {
-        RedisModule_Replicate(ctx, "BF.INSERT", "sclccclcv", name, "CAPACITY", capacity, "ERROR",
-                              promise, "EXPANSION", expansion, "ITEMS", items, n);
-    } else {
-        RedisModule_Replicate(ctx, "BF.INSERT", "sclccccv", name, "CAPACITY", capacity, "ERROR",
-                              promise, "NONSCALING", "ITEMS", items, n);
-    }
+                       const struct creation *creation) {
+    const struct filter_params *params = &creation->params;
+    struct words words = {.ctx = ctx};
+    bool by_bits = params->bits_per_key != 0;
+    add_promise(&words, by_bits ? "BITSPERKEY" : NULL,
+                by_bits ? params->bits_per_key : params->error_rate);
+    add_number(&words, NULL, (long long)params->capacity);
+    add_all_options(&words, creation);
+    RedisModule_Replicate(ctx, "BF.RESERVE", "sv", name, words.word, words.n);
+    words_clear(&words);
 }
 
 void replicate_creation(RedisModuleCtx *ctx, RedisModuleString *name,
-                        const struct filter_params *params, RedisModuleString **items, size_t n) {
-    char promise[32];
-    promise_text(params, promise, sizeof(promise));
-    if (params->is_foreign) {
-        create_foreign(ctx, name, params, promise, items, n);
-        return;
-    }
-    RedisModule_Replicate(ctx, "BF.INSERT", "sclccclcccccv", name, "CAPACITY",
-                          (long long)params->capacity,
-                          params->bits_per_key != 0 ? "BITSPERKEY" : "ERROR", promise, "EXPANSION",
-                          (long long)params->expansion, "LAYOUT", args_layout_name(params->layout),
-                          "HASH", args_scheme_name(params->scheme), "ITEMS", items, n);
+                        const struct creation *creation, RedisModuleString **items, size_t n) {
+    const struct filter_params *params = &creation->params;
+    struct words words = {.ctx = ctx};
+    bool by_bits = params->bits_per_key != 0;
+    add_number(&words, "CAPACITY", (long long)params->capacity);
+    add_promise(&words, by_bits ? "BITSPERKEY" : "ERROR",
+                by_bits ? params->bits_per_key : params->error_rate);
+    add_all_options(&words, creation);
+    RedisModule_Replicate(ctx, "BF.INSERT", "svcv", name, words.word, words.n, "ITEMS", items, n);
+    words_clear(&words);
+}
+
+/* ---- A window's step ------------------------------------------------------------------------ */
+
+void replicate_rotate(RedisModuleCtx *ctx, RedisModuleString *name, uint64_t start) {
+    RedisModule_Replicate(ctx, "BF.ROTATE", "sl", name, (long long)start);
 }
 
 /* ---- Items ---------------------------------------------------------------------------------- */
@@ -103,6 +131,11 @@ void replicate_added(RedisModuleCtx *ctx, RedisModuleString *name, RedisModuleSt
     } else {
         RedisModule_Replicate(ctx, "BF.MADD", "sv", name, items, n);
     }
+}
+
+void replicate_removed(RedisModuleCtx *ctx, RedisModuleString *name, RedisModuleString **items,
+                       size_t n) {
+    RedisModule_Replicate(ctx, "BF.DEL", "sv", name, items, n);
 }
 
 /* ---- Chunks and complete filters ------------------------------------------------------------ */

@@ -5,9 +5,12 @@
  * whatever the settings there. A command that changes nothing is not propagated.
  *
  *   change                   what is propagated
- *   a new filter             BF.RESERVE or, with its first items, BF.INSERT; with every parameter
+ *   a new filter             BF.RESERVE or, with its first items, BF.INSERT; with every parameter,
+ *                            and its TTL as a time
+ *   a generation began       BF.ROTATE with its start; the adds to it come after
  *   items were added         BF.MADD of the items that changed the filter; the client's BF.ADD or
  *                            BF.MADD itself, if it is the same (replicate.c)
+ *   items were removed       BF.DEL of the items that changed a counter
  *   a chunk was loaded       BF.LOADCHUNK of the chunk
  *   a filter was imported    BF.LOADCHUNK of the header and the pieces; with REPLACE if the key
  *                            held a filter
@@ -18,6 +21,7 @@
 #ifndef BLOOMPORT_REPLICATE_H
 #define BLOOMPORT_REPLICATE_H
 
+#include "module/args.h"
 #include "module/core/filter.h"
 
 #include <redismodule.h>
@@ -25,16 +29,24 @@
 #include <stddef.h>
 
 void replicate_reserve(RedisModuleCtx *ctx, RedisModuleString *name,
-                       const struct filter_params *params);
+                       const struct creation *creation);
 
-/* A new filter with its first items. The n > 0 `items` are those that changed it. */
+/* A new filter without a window, with its first items. The n > 0 `items` are those that changed it.
+ */
 void replicate_creation(RedisModuleCtx *ctx, RedisModuleString *name,
-                        const struct filter_params *params, RedisModuleString **items, size_t n);
+                        const struct creation *creation, RedisModuleString **items, size_t n);
+
+/* A generation of a window began. */
+void replicate_rotate(RedisModuleCtx *ctx, RedisModuleString *name, uint64_t start);
 
 /* The n > 0 items that changed a filter. If the client's command was BF.ADD or BF.MADD and no item
  * failed, `sent` is its name as sent and `nsent` its number of items; else `sent` is NULL. */
 void replicate_added(RedisModuleCtx *ctx, RedisModuleString *name, RedisModuleString **items,
                      size_t n, const RedisModuleString *sent, size_t nsent);
+
+/* The n > 0 items whose removal changed a filter. */
+void replicate_removed(RedisModuleCtx *ctx, RedisModuleString *name, RedisModuleString **items,
+                       size_t n);
 
 /* A chunk that BF.LOADCHUNK accepted. */
 void replicate_chunk(RedisModuleCtx *ctx, RedisModuleString *name, long long iterator,

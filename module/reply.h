@@ -19,10 +19,29 @@
 #define ERR_REPEATED "ERR repeated option"
 #define ERR_NO_MEMORY "ERR Insufficient memory to create filter"
 #define ERR_SCHEME_TOO_SMALL "ERR hash FNV1A cannot address more than 2^32 bits"
-#define ERR_BAD_LAYOUT "ERR bad layout: CLASSIC or BLOCKED"
+#define ERR_BAD_LAYOUT "ERR bad layout: CLASSIC, BLOCKED or COUNTING"
 #define ERR_BLOCKED_HASH "ERR layout BLOCKED goes with hash XXH64 only"
 #define ERR_LAYOUT_TOO_SMALL "ERR layout BLOCKED cannot address more than 2^40 bits"
 #define ERR_BAD_HASH "ERR bad hash: XXH64 or FNV1A"
+
+/* Of filters that forget, and of TTLs; of BF.RESERVE and BF.INSERT */
+#define ERR_WINDOW_RANGE "ERR window must be in the range [1, 1000000000] seconds"
+#define ERR_GENERATIONS_RANGE "ERR generations must be in the range [1, 64]"
+#define ERR_GENERATIONS_ALONE "ERR GENERATIONS goes with WINDOW only"
+#define ERR_WINDOW_NONSCALING "ERR a window filter cannot be NONSCALING"
+#define ERR_COUNTING_WINDOW "ERR layout COUNTING cannot have a WINDOW"
+#define ERR_COUNTING_EXPANDS "ERR layout COUNTING cannot expand"
+#define ERR_NOT_INTEGER "ERR value is not an integer or out of range"
+#define ERR_RESERVE_EXPIRE "ERR invalid expire time in 'bf.reserve' command"
+#define ERR_INSERT_EXPIRE "ERR invalid expire time in 'bf.insert' command"
+#define ERR_EXPIRE_TWICE "ERR EX, PX and PXAT exclude each other"
+
+/* Of BF.ROTATE, BF.DEL and BF.COUNT */
+#define ERR_NO_WINDOW "ERR not a window filter: BF.ROTATE needs one made with WINDOW"
+#define ERR_ROTATE_TIME "ERR BF.ROTATE takes a time only in a replication stream or an AOF"
+#define ERR_BAD_START "ERR bad start of a generation"
+#define ERR_DEL_LAYOUT "ERR BF.DEL needs layout COUNTING"
+#define ERR_COUNT_LAYOUT "ERR BF.COUNT needs layout COUNTING"
 
 /* Of adding */
 #define ERR_FULL "ERR non scaling filter is full"
@@ -61,6 +80,8 @@
 /* Of BF.EXPORT and BF.IMPORT */
 #define ERR_BAD_FORMAT "ERR bad format: portable, sstable, leveldb, parquet or redisbloom"
 #define ERR_EXPORT_TOO_LARGE "ERR filter is larger than a bulk string, use BF.SCANDUMP"
+#define ERR_EXPORT_SIZES                                                                           \
+    "ERR cannot export: its generations have different sizes: BF.SCANDUMP carries any filter"
 #define ERR_EXPORT_MEMORY "ERR not enough memory to export"
 #define ERR_IMPORT_OWN "ERR a redisbloom dump brings its own capacity and expansion"
 #define ERR_IMPORT_HASH "ERR HASH goes with formats portable and sstable only"

@@ -4,6 +4,7 @@
 #include "module/args.h"
 #include "module/commands.h"
 #include "module/config.h"
+#include "module/core/combine.h"
 #include "module/core/mem.h"
 #include "module/key.h"
 #include "module/replay.h"
@@ -167,6 +168,32 @@ static const char *export_filter(RedisModuleCtx *ctx, const struct filter *filte
     return NULL;
 }
 
+/* Exports, or replies why not. */
+static void export_or_refuse(RedisModuleCtx *ctx, const struct filter *filter, enum format format) {
+    const char *obstacle = formats_obstacle(filter, format);
+    const char *error = NULL;
+    char text[256];
+    if (obstacle) {
+        snprintf(text, sizeof(text), "ERR cannot export: %s", obstacle);
+        error = text;
+    } else {
+        error = export_filter(ctx, filter, format);
+    }
+    if (error) RedisModule_ReplyWithError(ctx, error);
+}
+
+/* Exports what a filter that forgets holds now, as one layer of bits. */
+static void export_flat(RedisModuleCtx *ctx, const struct key *key, enum format format) {
+    struct filter view, *flat;
+    enum status st = combine_flatten(key_live(key, &view), key->filter, &flat);
+    if (st != STATUS_OK) {
+        RedisModule_ReplyWithError(ctx, st == STATUS_PARAM ? ERR_EXPORT_SIZES : ERR_EXPORT_MEMORY);
+        return;
+    }
+    export_or_refuse(ctx, flat, format);
+    filter_free(flat);
+}
+
 /* BF.EXPORT key [FORMAT portable|sstable|leveldb|parquet|redisbloom] */
 int cmd_export(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
     enum format format;
@@ -174,13 +201,11 @@ int cmd_export(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
     if (error) return args_reply_error(ctx, error);
     struct key key;
     if (key_open_existing(ctx, argv[1], FOR_READING, &key)) {
-        const char *obstacle = formats_obstacle(key.filter, format);
-        if (obstacle) {
-            char text[256];
-            snprintf(text, sizeof(text), "ERR cannot export: %s", obstacle);
-            RedisModule_ReplyWithError(ctx, text);
-        } else if ((error = export_filter(ctx, key.filter, format)) != NULL) {
-            RedisModule_ReplyWithError(ctx, error);
+        bool forgets = key.filter->window != 0 || key.filter->layout == LAYOUT_COUNTING;
+        if (forgets) {
+            export_flat(ctx, &key, format);
+        } else {
+            export_or_refuse(ctx, key.filter, format);
         }
     }
     key_close(&key);

@@ -70,7 +70,8 @@ static bool switch_compression(const char *from, const char *to) {
  * find that out as saving takes. It gains 28 % at a fill of 8 %, 8 % at 16 %, nothing from 30 % on.
  */
 static bool is_incompressible(const struct layer *layer) {
-    return layer_bytes(layer->nbits) >= 64 * 1024 && layer->ones > layer->nbits / 5;
+    bool is_dense = layer->layout != LAYOUT_COUNTING && layer->ones > layer->nbits / 5;
+    return is_dense && layer_array_bytes(layer) >= 64 * 1024;
 }
 
 static void save_layer(RedisModuleIO *io, const struct layer *layer) {
@@ -78,7 +79,7 @@ static void save_layer(RedisModuleIO *io, const struct layer *layer) {
     uint8_t portable[CODEC_PORTABLE_BYTES];
     codec_encode_portable(layer, portable);
     RedisModule_SaveStringBuffer(io, (const char *)portable, sizeof(portable));
-    uint64_t size = layer_bytes(layer->nbits);
+    uint64_t size = layer_array_bytes(layer);
     for (uint64_t at = 0; at < size; at += RDB_PIECE_BYTES) {
         uint64_t left = size - at;
         size_t piece = left < RDB_PIECE_BYTES ? (size_t)left : RDB_PIECE_BYTES;
@@ -139,7 +140,7 @@ static const char *load_layer(RedisModuleIO *io, struct layer *layer) {
     codec_encode_portable(layer, expected);
     if (!load_into(io, portable, sizeof(portable), false)) return "truncated layer header";
     if (memcmp(portable, expected, sizeof(portable)) != 0) return "layer contradicts the header";
-    uint64_t size = layer_bytes(layer->nbits);
+    uint64_t size = layer_array_bytes(layer);
     for (uint64_t at = 0; at < size;) {
         size_t got = load_into(io, layer->bits + at, (size_t)(size - at), true);
         if (!got) return "truncated or oversized bits";

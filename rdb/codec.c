@@ -9,20 +9,37 @@
 
 #define MAGIC "BLOOMPRT"
 #define MAGIC_BYTES 8
-#define VERSION 1
-#define FIXED_BYTES 48   // before the layers
-#define LAYER_BYTES 44   // each
 #define CHECKSUM_BYTES 8 // after the layers
+#define SEED_BYTES 32
 #define FLAG_LOADING 1U
 #define FLAG_ESTIMATED 2U
 #define ALL_FLAGS (FLAG_LOADING | FLAG_ESTIMATED)
 
-static size_t header_size(uint64_t nlayers) {
-    return (size_t)(FIXED_BYTES + LAYER_BYTES * nlayers + CHECKSUM_BYTES);
+/* The two versions of the header. What version 1 can describe is never written as version 2, so
+ * that a server of version 0.1.0 can load it, and equal filters have equal bytes. */
+struct version {
+    uint32_t number;
+    size_t fixed_bytes; // before the layers
+    size_t layer_bytes; // each
+    size_t fixed_rest;  // the last of fixed_bytes, which are 0
+    size_t layer_rest;  // the last of layer_bytes, which are 0
+};
+static const struct version V1 = {1, 48, 44, 0, 0};
+static const struct version V2 = {2, 128, 64, 32, 12};
+
+/* The version that describes the filter. */
+static const struct version *version_of(const struct filter *filter) {
+    bool is_new = filter->window != 0 || filter->layout == LAYOUT_COUNTING;
+    return is_new ? &V2 : &V1;
+}
+
+static size_t header_size(const struct version *version, uint64_t nlayers) {
+    return version->fixed_bytes + version->layer_bytes * (size_t)nlayers + CHECKSUM_BYTES;
 }
 
 size_t codec_header_size(const struct filter *filter) {
-    return filter->is_foreign ? redisbloom_header_size(filter) : header_size(filter->nlayers);
+    if (filter->is_foreign) return redisbloom_header_size(filter);
+    return header_size(version_of(filter), filter->nlayers);
 }
 
 void codec_encode_portable(const struct layer *layer, uint8_t out[CODEC_PORTABLE_BYTES]) {
@@ -31,48 +48,101 @@ void codec_encode_portable(const struct layer *layer, uint8_t out[CODEC_PORTABLE
     put_u64(&w, layer->nbits);
 }
 
+static void put_zeroes(struct writer *w, size_t n) {
+    memset(w->at, 0, n);
+    w->at += n;
+}
+
+static void put_fixed(struct writer *w, const struct filter *filter,
+                      const struct version *version) {
+    unsigned loading = filter->is_loading ? FLAG_LOADING : 0;
+    unsigned estimated = filter->is_estimated ? FLAG_ESTIMATED : 0;
+    memcpy(w->at, MAGIC, MAGIC_BYTES);
+    w->at += MAGIC_BYTES;
+    put_u32(w, version->number);
+    put_u8(w, (uint8_t)filter->scheme);
+    put_u8(w, (uint8_t)filter->layout);
+    put_uint(w, loading | estimated, 2);
+    put_u32(w, filter->expansion);
+    put_u32(w, filter->nlayers);
+    put_f64(w, filter->error_rate);
+    put_f64(w, filter->bits_per_key);
+    put_u64(w, filter->loaded);
+    if (version == &V1) return;
+    put_u32(w, filter->window);
+    put_u32(w, filter->generations);
+    put_u64(w, filter->window_capacity);
+    put_zeroes(w, SEED_BYTES);
+    put_zeroes(w, version->fixed_rest);
+}
+
+static void put_layer(struct writer *w, const struct layer *layer, const struct version *version) {
+    put_u64(w, layer->capacity);
+    put_u64(w, layer->items);
+    put_u64(w, layer->ones);
+    put_f64(w, layer->error_rate);
+    codec_encode_portable(layer, w->at);
+    w->at += CODEC_PORTABLE_BYTES;
+    if (version == &V1) return;
+    put_u64(w, layer->start);
+    put_zeroes(w, version->layer_rest);
+}
+
 void codec_encode_header(const struct filter *filter, uint8_t *out) {
     if (filter->is_foreign) {
         redisbloom_encode_header(filter, out);
         return;
     }
     struct writer w = {out};
-    memcpy(w.at, MAGIC, MAGIC_BYTES);
-    w.at += MAGIC_BYTES;
-    put_u32(&w, VERSION);
-    put_u8(&w, (uint8_t)filter->scheme);
-    put_u8(&w, (uint8_t)filter->layout);
-    put_uint(&w,
-             (filter->is_loading ? FLAG_LOADING : 0) | (filter->is_estimated ? FLAG_ESTIMATED : 0),
-             2);
-    put_u32(&w, filter->expansion);
-    put_u32(&w, filter->nlayers);
-    put_f64(&w, filter->error_rate);
-    put_f64(&w, filter->bits_per_key);
-    put_u64(&w, filter->loaded);
-    for (uint32_t i = 0; i < filter->nlayers; i++) {
-        const struct layer *layer = &filter->layers[i];
-        put_u64(&w, layer->capacity);
-        put_u64(&w, layer->items);
-        put_u64(&w, layer->ones);
-        put_f64(&w, layer->error_rate);
-        codec_encode_portable(layer, w.at);
-        w.at += CODEC_PORTABLE_BYTES;
-    }
+    const struct version *version = version_of(filter);
+    put_fixed(&w, filter, version);
+    for (uint32_t i = 0; i < filter->nlayers; i++) put_layer(&w, &filter->layers[i], version);
     put_u64(&w, hash_checksum(out, (size_t)(w.at - out)));
 }
 
 /* ---- Decoding ----------------------------------------------------------------------------- */
 
-/* Whether the length and the checksum of these bytes, which begin with our magic, are right. */
-static bool envelope_is_sound(const uint8_t *bytes, size_t len) {
-    if (len < header_size(1)) return false;
-    if ((len - header_size(0)) % LAYER_BYTES != 0) return false;
-    struct reader tail = {bytes + len - CHECKSUM_BYTES, CHECKSUM_BYTES, false};
-    return take_u64(&tail) == hash_checksum(bytes, len - CHECKSUM_BYTES);
+/* Passes over the magic and reads the version. NULL if there is none. */
+static const struct version *take_version(struct reader *r) {
+    take_u64(r);
+    uint32_t number = take_u32(r);
+    return number == V1.number ? &V1 : number == V2.number ? &V2 : NULL;
 }
 
-static void take_layer(struct reader *r, struct geometry geometry, struct layer *layer) {
+size_t codec_header_length(const uint8_t *bytes, size_t len) {
+    if (len < MAGIC_BYTES || memcmp(bytes, MAGIC, MAGIC_BYTES) != 0) return 0;
+    struct reader r = {bytes, len, false};
+    const struct version *version = take_version(&r);
+    take_u64(&r); // scheme, layout, flags, expansion
+    uint32_t nlayers = take_u32(&r);
+    if (r.bad || !version) return 0;
+    size_t size = header_size(version, nlayers);
+    return size <= len ? size : 0;
+}
+
+/* The version of these bytes, which begin with our magic. NULL if there is no such version, or the
+ * length or the checksum is wrong. */
+static const struct version *sound_version(const uint8_t *bytes, size_t len) {
+    struct reader head = {bytes, len, false};
+    const struct version *version = take_version(&head);
+    if (!version || len < header_size(version, 1)) return NULL;
+    if ((len - header_size(version, 0)) % version->layer_bytes != 0) return NULL;
+    struct reader tail = {bytes + len - CHECKSUM_BYTES, CHECKSUM_BYTES, false};
+    bool is_sound = take_u64(&tail) == hash_checksum(bytes, len - CHECKSUM_BYTES);
+    return is_sound ? version : NULL;
+}
+
+/* Passes over n bytes that must be 0. */
+static bool take_zeroes(struct reader *r, size_t n) {
+    if (r->left < n || !bytes_are_zero((const char *)r->at, n)) return false;
+    r->at += n;
+    r->left -= n;
+    return true;
+}
+
+/* Reads the fields of a layer. False if bytes that must be 0 are not. */
+static bool take_layer(struct reader *r, struct geometry geometry, const struct version *version,
+                       struct layer *layer) {
     layer_set_geometry(layer, geometry);
     layer->capacity = take_u64(r);
     layer->items = take_u64(r);
@@ -81,12 +151,15 @@ static void take_layer(struct reader *r, struct geometry geometry, struct layer 
     layer->nhashes = take_u32(r);
     uint64_t nbits = take_u64(r);
     if (nbits != 0) layer_set_nbits(layer, nbits); // limits_fault rejects 0
+    if (version == &V1) return true;
+    layer->start = take_u64(r);
+    return take_zeroes(r, version->layer_rest);
 }
 
 /* Reads the fields before the layers. False if they are not what this version writes. */
-static bool take_fixed(struct reader *r, struct filter *f, uint32_t *nlayers) {
-    take_u64(r); // the magic, which the caller has checked
-    uint32_t version = take_u32(r);
+static bool take_fixed(struct reader *r, const struct version *version, struct filter *f,
+                       uint32_t *nlayers) {
+    take_version(r); // the caller has checked it
     f->scheme = (enum scheme)take_u8(r);
     f->layout = (enum layout)take_u8(r);
     uint64_t flags = take_uint(r, 2);
@@ -97,13 +170,23 @@ static bool take_fixed(struct reader *r, struct filter *f, uint32_t *nlayers) {
     f->loaded = take_u64(r);
     f->is_loading = (flags & FLAG_LOADING) != 0;
     f->is_estimated = (flags & FLAG_ESTIMATED) != 0;
-    return !r->bad && version == VERSION && (flags & ~(uint64_t)ALL_FLAGS) == 0;
+    if (r->bad || (flags & ~(uint64_t)ALL_FLAGS) != 0) return false;
+    if (version == &V2) {
+        f->window = take_u32(r);
+        f->generations = take_u32(r);
+        f->window_capacity = take_u64(r);
+        if (!take_zeroes(r, SEED_BYTES) || !take_zeroes(r, version->fixed_rest)) return false;
+    }
+    return version_of(f) == version;
 }
 
 /* Reads the fields of the layers and checks the whole filter. */
-static bool take_layers(struct reader *r, struct filter *f, uint32_t nlayers) {
+static bool take_layers(struct reader *r, const struct version *version, struct filter *f,
+                        uint32_t nlayers) {
     struct geometry geometry = {f->layout, f->scheme};
-    for (uint32_t i = 0; i < nlayers; i++) take_layer(r, geometry, &f->layers[i]);
+    for (uint32_t i = 0; i < nlayers; i++) {
+        if (!take_layer(r, geometry, version, &f->layers[i])) return false;
+    }
     f->nlayers = nlayers;
     if (r->bad || limits_fault(f)) return false;
     uint64_t total = filter_array_bytes(f);
@@ -112,18 +195,20 @@ static bool take_layers(struct reader *r, struct filter *f, uint32_t nlayers) {
 
 /* Decodes a header of our own. The filter has no bit arrays yet. */
 static enum status decode_own(const uint8_t *bytes, size_t len, struct filter **out) {
-    if (!envelope_is_sound(bytes, len)) return STATUS_CORRUPT;
+    const struct version *version = sound_version(bytes, len);
+    if (!version) return STATUS_CORRUPT;
     struct reader r = {bytes, len - CHECKSUM_BYTES, false};
     struct filter fixed = {0};
     uint32_t nlayers;
-    if (!take_fixed(&r, &fixed, &nlayers) || r.left / LAYER_BYTES != nlayers) return STATUS_CORRUPT;
+    if (!take_fixed(&r, version, &fixed, &nlayers)) return STATUS_CORRUPT;
+    if (r.left / version->layer_bytes != nlayers) return STATUS_CORRUPT;
     if (nlayers < 1 || nlayers > LIMITS_MAX_LAYERS) return STATUS_CORRUPT;
     struct filter *filter = filter_new_bare(nlayers);
     if (!filter) return STATUS_NOMEM;
     fixed.layers = filter->layers;
     *filter = fixed;
 
-    if (!take_layers(&r, filter, nlayers)) {
+    if (!take_layers(&r, version, filter, nlayers)) {
         filter_free(filter);
         return STATUS_CORRUPT;
     }
@@ -175,7 +260,7 @@ uint64_t codec_header_bytes(const uint8_t *bytes, size_t len) {
 /* The layer of byte `offset`, and the byte's offset within it. NULL past the end. */
 static struct layer *locate(const struct filter *filter, uint64_t offset, uint64_t *within) {
     for (uint32_t i = 0; i < filter->nlayers; i++) {
-        uint64_t size = layer_bytes(filter->layers[i].nbits);
+        uint64_t size = layer_array_bytes(&filter->layers[i]);
         if (offset < size) {
             *within = offset;
             return &filter->layers[i];
@@ -190,7 +275,7 @@ size_t codec_piece_at(const struct filter *filter, uint64_t offset, size_t most,
     uint64_t within;
     const struct layer *layer = locate(filter, offset, &within);
     if (!layer) return 0;
-    uint64_t left = layer_bytes(layer->nbits) - within;
+    uint64_t left = layer_array_bytes(layer) - within;
     *bytes = layer->bits + within;
     return left < most ? (size_t)left : most;
 }
@@ -219,7 +304,7 @@ static enum codec_piece overwrite(struct layer *layer, uint64_t within, const ui
                                   size_t len) {
     uint8_t *bits = layer->bits + within;
     if (memcmp(bits, piece, len) == 0) return CODEC_PIECE_PRESENT;
-    layer->ones = layer->ones - layer_ones_in(bits, len) + layer_ones_in(piece, len);
+    layer->ones = layer->ones - layer_ones_in(layer, bits, len) + layer_ones_in(layer, piece, len);
     memcpy(bits, piece, len);
     return CODEC_PIECE_STORED;
 }
@@ -231,7 +316,7 @@ enum codec_piece codec_put_piece(struct filter *filter, uint64_t end, const void
     if (end > total || start >= total) return CODEC_PIECE_OUTSIDE;
     uint64_t within;
     struct layer *layer = locate(filter, start, &within);
-    if (len > layer_bytes(layer->nbits) - within) return CODEC_PIECE_CROSSING;
+    if (len > layer_array_bytes(layer) - within) return CODEC_PIECE_CROSSING;
     if (filter->is_foreign) return overwrite(layer, within, bytes, len);
     if (start > filter->loaded) return CODEC_PIECE_GAP;
 

@@ -7,6 +7,13 @@
  *
  *   one layer   0  capacity   8  items     16  ones   24  error rate   32  k   36  m   (44 bytes)
  *
+ *   Version 2, for windows and COUNTING, has more before the layers and in each of them:
+ *
+ *              48  window    52  generations     56  capacity    64  seed    96  zeroes
+ *             128  layer 0  192  layer 1   ...  128 + 64*layers  checksum (8 bytes)
+ *
+ *   one layer  44  start     52  zeroes   (64 bytes)
+ *
  *   bits       | layer 0's bytes | layer 1's bytes | ...    counted from 0 over all layers
  *
  * One decoder serves RDB files, RESTORE and BF.LOADCHUNK. It never reads past the length that it is
@@ -32,6 +39,10 @@ size_t codec_header_size(const struct filter *filter);
 
 /* Writes codec_header_size(filter) bytes. */
 void codec_encode_header(const struct filter *filter, uint8_t *out);
+
+/* The length of the header at the beginning of these bytes, as its version and its number of layers
+ * say. 0 if they are no header of ours, or too short. */
+size_t codec_header_length(const uint8_t *bytes, size_t len);
 
 /* Makes the filter that the header describes, with all bits zero.
  * STATUS_CORRUPT: the bytes are no header, or one that contradicts itself.

@@ -72,14 +72,14 @@ static void probe_all(const struct filter *filter, struct probe *probe) {
     }
 }
 
-enum status batch_resume(struct batch *batch, bool *added, size_t *done) {
+enum status batch_resume(struct batch *batch, struct outcome *outcomes, size_t *done) {
     struct filter *filter = batch->filter;
     struct probe *probe = adding(batch);
     const struct layer *newest = filter_newest(filter);
     // The filter may have grown since the probe was filled.
     if (!layer_is_probed(newest, probe)) layer_probe_all(newest, probe);
     for (*done = 0; batch->next < probe->n; batch->next++, ++*done) {
-        enum status st = filter_probed_add(filter, probe, batch->next, &added[*done]);
+        enum status st = filter_probed_add(filter, probe, batch->next, &outcomes[*done]);
         if (st != STATUS_OK) return st;
     }
     batch->step++;
@@ -99,19 +99,33 @@ static bool is_simple(const struct filter *filter, const struct probe *probe) {
     return filter->nlayers == 1 && has_room && (probe->n == 0 || layer_is_probed(only, probe));
 }
 
-enum status batch_add(struct batch *batch, const struct hash *hashes, size_t n, bool *added,
-                      size_t *done) {
+enum status batch_add(struct batch *batch, const struct hash *hashes, size_t n,
+                      struct outcome *outcomes, size_t *done) {
     struct filter *filter = batch->filter;
     struct probe *coming = take(batch, hashes, n);
     const struct probe *probe = adding(batch);
     if (!is_simple(filter, probe)) {
         probe_all(filter, coming);
-        return batch_resume(batch, added, done);
+        return batch_resume(batch, outcomes, done);
     }
-    layer_probe_and_add(&filter->layers[0], coming, probe, added);
+    layer_probe_and_add(&filter->layers[0], coming, probe, outcomes);
     *done = probe->n;
     batch->step++;
     return STATUS_OK;
+}
+
+/* ---- Removals ------------------------------------------------------------------------------- */
+
+size_t batch_remove(struct batch *batch, const struct hash *hashes, size_t n, bool *removed,
+                    bool *changed) {
+    struct filter *filter = batch->filter;
+    layer_probe_all(filter_newest(filter), take(batch, hashes, n));
+    const struct probe *probe = earlier(batch, 1);
+    for (size_t i = 0; i < probe->n; i++) {
+        removed[i] = filter_probed_remove(filter, probe, i, &changed[i]);
+    }
+    batch->step++;
+    return probe->n;
 }
 
 /* ---- Arrays --------------------------------------------------------------------------------- */
@@ -141,9 +155,9 @@ enum status batch_add_many(struct filter *filter, const struct hash *hashes, siz
     *done = 0;
     for (size_t taken = 0; *done < n;) {
         size_t some = group_size(taken, n), ready;
-        bool answers[PROBE_ITEMS];
-        enum status st = batch_add(&batch, hashes + taken, some, answers, &ready);
-        if (ready > 0) memcpy(added + *done, answers, ready * sizeof(*answers));
+        struct outcome outcomes[PROBE_ITEMS];
+        enum status st = batch_add(&batch, hashes + taken, some, outcomes, &ready);
+        for (size_t i = 0; i < ready; i++) added[*done + i] = outcomes[i].added;
         *done += ready;
         taken += some;
         if (st != STATUS_OK) return st;

@@ -30,7 +30,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* A batch of lookups, or a batch of adds: one batch never mixes them. */
+/* A batch of lookups, of adds, or of removals: one batch never mixes them. */
 struct batch {
     struct filter *filter;
     size_t step;            // calls so far; step % 3 is the probe that the next call fills
@@ -45,19 +45,25 @@ void batch_init(struct batch *batch, struct filter *filter);
  * to contained[that number - 1] are their answers. */
 size_t batch_contains(struct batch *batch, const struct hash *hashes, size_t n, bool *contained);
 
-/* Takes n hashes and adds the items of an earlier probe. added[0] to added[*done - 1] are the
- * answers for the items that were added.
+/* Takes n hashes and adds the items of an earlier probe. outcomes[0] to outcomes[*done - 1] are
+ * those of the items that were added.
  * STATUS_GROW, STATUS_FULL: the next item cannot be added. The caller grows the filter and calls
  * batch_resume, or calls batch_skip and batch_resume to leave the item out, or gives up. */
-enum status batch_add(struct batch *batch, const struct hash *hashes, size_t n, bool *added,
-                      size_t *done);
+enum status batch_add(struct batch *batch, const struct hash *hashes, size_t n,
+                      struct outcome *outcomes, size_t *done);
 
-/* Adds the remaining items of the probe. added and *done mean what they mean in batch_add, and
+/* Adds the remaining items of the probe. outcomes and *done mean what they mean in batch_add, and
  * count from the first remaining item. */
-enum status batch_resume(struct batch *batch, bool *added, size_t *done);
+enum status batch_resume(struct batch *batch, struct outcome *outcomes, size_t *done);
 
 /* Skips the item that could not be added. */
 void batch_skip(struct batch *batch);
+
+/* COUNTING: takes n hashes and removes the items of an earlier probe. Returns how many items that
+ * probe has. For item i of it, removed[i] is whether the filter contained it, and changed[i]
+ * whether a counter changed. */
+size_t batch_remove(struct batch *batch, const struct hash *hashes, size_t n, bool *removed,
+                    bool *changed);
 
 /* Lookups and adds of n items: contained[i] or added[i] is the answer for hashes[i]. Adding stops
  * at the first item that cannot be added, returns that item's status and sets *done to its index.

@@ -3,7 +3,9 @@
 #include "module/core/combine.h"
 
 #include "module/core/bits.h"
+#include "module/core/counting.h"
 #include "module/core/mem.h"
+#include "module/core/window.h"
 
 #include <string.h>
 
@@ -11,30 +13,132 @@
  * first-level cache, and a page that gains no bit is never written to. */
 #define PIECE_BYTES ((uint64_t)4096)
 
-enum difference combine_difference(const struct filter *a, const struct filter *b,
-                                   uint32_t *layer) {
+/* ---- Generations ----------------------------------------------------------------------------
+ *
+ * A filter without a window is one generation, of start 0. So is a window that has not begun. */
+
+/* The layers of one generation. */
+struct run {
+    const struct layer *layers;
+    uint32_t n;
+};
+
+static struct run generation_at(const struct filter *filter, uint64_t start) {
+    struct run run = {filter->layers, 0};
+    if (filter->window == 0) return (struct run){filter->layers, filter->nlayers};
+    for (uint32_t i = 0; i < filter->nlayers; i++) {
+        if (filter->layers[i].start != start) continue;
+        if (run.n++ == 0) run.layers = &filter->layers[i];
+    }
+    return run;
+}
+
+/* The starts of the generations that a union of filters has, oldest first: those that live when the
+ * newest of all begins. Some of them may be in no filter. */
+struct starts {
+    uint64_t of[LIMITS_MAX_GENERATIONS + 1];
+    uint32_t n;
+};
+
+static struct starts common_starts(const struct filter *const *filters, size_t n) {
+    const struct filter *first = filters[0];
+    uint64_t newest = 0;
+    for (size_t i = 0; i < n; i++) {
+        uint64_t start = filter_newest(filters[i])->start;
+        if (start > newest) newest = start;
+    }
+    struct starts starts = {.n = 0};
+    if (newest == 0) return (struct starts){.n = 1}; // of[0] is 0
+    uint64_t step = window_step(first->window, first->generations);
+    for (uint32_t age = first->generations + 1; age-- > 0;) {
+        if (newest > age * step) starts.of[starts.n++] = newest - age * step;
+    }
+    return starts;
+}
+
+/* ---- What can be combined ------------------------------------------------------------------- */
+
+static enum difference kinds_differ(const struct filter *a, const struct filter *b) {
     if (a->scheme != b->scheme) return DIFFERENCE_SCHEME;
     if (a->layout != b->layout) return DIFFERENCE_LAYOUT;
-    for (uint32_t i = 0; i < a->nlayers && i < b->nlayers; i++) {
-        *layer = i;
-        if (a->layers[i].nbits != b->layers[i].nbits) return DIFFERENCE_BITS;
-        if (a->layers[i].nhashes != b->layers[i].nhashes) return DIFFERENCE_HASHES;
+    bool is_equal = a->window == b->window && a->generations == b->generations;
+    return is_equal ? DIFFERENCE_NONE : DIFFERENCE_WINDOW;
+}
+
+/* Compares two generations layer by layer, as far as both have layers. */
+static enum difference runs_differ(struct run a, struct run b, struct mismatch *out) {
+    for (uint32_t i = 0; i < a.n && i < b.n; i++) {
+        out->layer = i;
+        out->a = &a.layers[i];
+        out->b = &b.layers[i];
+        if (out->a->nbits != out->b->nbits) return DIFFERENCE_BITS;
+        if (out->a->nhashes != out->b->nhashes) return DIFFERENCE_HASHES;
     }
     return DIFFERENCE_NONE;
 }
 
-/* Calls `combine` on one layer of `into` and the same layer of every other filter that has it.
- * Returns the sum of the results. */
-static uint64_t combine_layer(struct filter *into, uint32_t layer,
-                              const struct filter *const *others, size_t n,
-                              uint64_t (*combine)(uint8_t *, const uint8_t *, size_t)) {
-    uint8_t *bits = into->layers[layer].bits;
-    uint64_t size = layer_bytes(into->layers[layer].nbits), sum = 0;
+/* The first layers decide the size of all later generations, so they must be equal too. */
+static enum difference first_layers_differ(const struct filter *a, const struct filter *b,
+                                           struct mismatch *out) {
+    struct run one = {&a->layers[window_newest(a)], 1}, other = {&b->layers[window_newest(b)], 1};
+    return runs_differ(one, other, out);
+}
+
+/* Compares each filter's generation of this start with the longest one of the filters before it,
+ * which has every layer that any of them has. */
+static bool generations_are_alike(const struct filter *const *filters, size_t n, uint64_t start,
+                                  struct mismatch *out) {
+    struct run longest = {NULL, 0};
+    for (size_t i = 0; i < n; i++) {
+        struct run run = generation_at(filters[i], start);
+        out->difference = runs_differ(run, longest, out);
+        out->at = i;
+        if (out->difference != DIFFERENCE_NONE) return false;
+        if (run.n > longest.n) {
+            longest = run;
+            out->other = filters[i];
+        }
+    }
+    return true;
+}
+
+bool combine_is_possible(const struct filter *const *filters, size_t n, struct mismatch *out) {
+    if (n == 0) return true;
+    *out = (struct mismatch){.other = filters[0]};
+    for (size_t i = 1; i < n; i++) {
+        out->at = i;
+        out->difference = kinds_differ(filters[i], filters[0]);
+        if (out->difference == DIFFERENCE_NONE) {
+            out->difference = first_layers_differ(filters[i], filters[0], out);
+        }
+        if (out->difference != DIFFERENCE_NONE) return false;
+    }
+    struct starts starts = common_starts(filters, n);
+    for (uint32_t i = 0; i < starts.n; i++) {
+        if (!generations_are_alike(filters, n, starts.of[i], out)) return false;
+    }
+    return true;
+}
+
+/* ---- Layers --------------------------------------------------------------------------------- */
+
+typedef uint64_t (*combiner)(uint8_t *into, const uint8_t *from, size_t len);
+
+static combiner uniter_of(const struct layer *layer) {
+    return layer->layout == LAYOUT_COUNTING ? counting_unite : bits_unite;
+}
+
+/* Calls `combine` on a layer and the layer of this start and depth of every other filter that has
+ * it. Returns the sum of the results: how many bits or counters changed. */
+static uint64_t combine_layer(struct layer *layer, uint32_t depth,
+                              const struct filter *const *others, size_t n, combiner combine) {
+    uint64_t size = layer_array_bytes(layer), sum = 0;
     for (uint64_t at = 0; at < size; at += PIECE_BYTES) {
         size_t piece = (size_t)(size - at < PIECE_BYTES ? size - at : PIECE_BYTES);
         for (size_t i = 0; i < n; i++) {
-            if (others[i]->nlayers <= layer) continue;
-            sum += combine(bits + at, others[i]->layers[layer].bits + at, piece);
+            struct run run = generation_at(others[i], layer->start);
+            if (run.n <= depth) continue;
+            sum += combine(layer->bits + at, run.layers[depth].bits + at, piece);
         }
     }
     return sum;
@@ -51,76 +155,162 @@ static void estimate_items(struct filter *filter) {
 
 /* ---- Union ---------------------------------------------------------------------------------- */
 
-/* The first of the filters with the most layers. */
-static const struct filter *longest(const struct filter *into, const struct filter *const *others,
-                                    size_t n) {
-    const struct filter *most = into;
+/* The layers of a union: for each, where it comes from. */
+struct plan {
+    const struct layer **from; // in the union's order; a layer of `into`, or one to copy
+    uint32_t *depths;          // the layer's index in its generation
+    uint32_t n;
+    uint32_t nown;    // how many are layers of `into`
+    bool mixes_types; // one filter is foreign, and the other is not
+};
+
+static bool is_own(const struct filter *filter, const struct layer *layer) {
+    return layer >= filter->layers && layer < filter->layers + filter->nlayers;
+}
+
+/* Appends the layers of the generation of this start, up to the longest chain of it. */
+static void plan_generation(struct plan *plan, uint64_t start, const struct filter *into,
+                            const struct filter *const *others, size_t n) {
+    struct run own = generation_at(into, start);
+    uint32_t depth = 0;
+    for (; depth < own.n; depth++, plan->n++, plan->nown++) {
+        plan->from[plan->n] = &own.layers[depth];
+        plan->depths[plan->n] = depth;
+    }
     for (size_t i = 0; i < n; i++) {
-        if (others[i]->nlayers > most->nlayers) most = others[i];
+        struct run run = generation_at(others[i], start);
+        if (run.n > depth && others[i]->is_foreign != into->is_foreign) plan->mixes_types = true;
+        for (; depth < run.n; depth++, plan->n++) {
+            plan->from[plan->n] = &run.layers[depth];
+            plan->depths[plan->n] = depth;
+        }
+    }
+}
+
+/* The most layers that the union can have. */
+static size_t most_layers(const struct filter *into, const struct filter *const *others, size_t n) {
+    size_t most = into->nlayers;
+    for (size_t i = 0; i < n; i++) {
+        bool is_chain = into->window == 0;
+        if (!is_chain) {
+            most += others[i]->nlayers;
+        } else if (others[i]->nlayers > most) {
+            most = others[i]->nlayers;
+        }
     }
     return most;
 }
 
-static const struct filter *first_with(const struct filter *const *others, uint32_t layer) {
-    while ((*others)->nlayers <= layer) others++;
-    return *others;
+static void plan_clear(struct plan *plan) {
+    mem_free(plan->from);
+    mem_free(plan->depths);
 }
 
-/* Whether `into` can have `nlayers` layers: its own, and copies of those that it lacks. The item
- * counts become estimates, each at most the number of bits. Their largest sum must be legal. */
-static enum status check_room(const struct filter *into, const struct filter *const *others,
-                              uint32_t nlayers, uint64_t max_bytes) {
-    uint64_t bytes = filter_structure_bytes(nlayers), most = 0;
-    for (uint32_t i = 0; i < nlayers; i++) {
-        const struct filter *from = i < into->nlayers ? into : first_with(others, i);
-        const struct layer *layer = &from->layers[i];
-        if (from->is_foreign != into->is_foreign)
-            return STATUS_PARAM; // their fields have other ranges
-        bytes += layer_bytes(layer->nbits);
+static enum status plan_union(struct plan *plan, const struct filter *into,
+                              const struct filter *const *others, size_t n) {
+    size_t most = most_layers(into, others, n);
+    *plan = (struct plan){.from = mem_alloc(most * sizeof(*plan->from)),
+                          .depths = mem_alloc(most * sizeof(*plan->depths))};
+    if (!plan->from || !plan->depths) {
+        plan_clear(plan);
+        return STATUS_NOMEM;
+    }
+    struct starts starts = common_starts(others, n), own = common_starts(&into, 1);
+    if (own.of[own.n - 1] > starts.of[starts.n - 1]) starts = own; // of the newest
+    for (uint32_t i = 0; i < starts.n; i++) {
+        plan_generation(plan, starts.of[i], into, others, n);
+    }
+    return STATUS_OK;
+}
+
+/* Whether `into` can have the planned layers. The item counts become estimates, each at most the
+ * number of bits. Their largest sum must be legal. */
+static enum status check_room(const struct plan *plan, uint64_t max_bytes) {
+    uint64_t bytes = filter_structure_bytes(plan->n), most = 0;
+    if (plan->mixes_types) return STATUS_PARAM; // their fields have other ranges
+    for (uint32_t i = 0; i < plan->n; i++) {
+        const struct layer *layer = plan->from[i];
+        bytes += layer_array_bytes(layer);
         most += layer->capacity > layer->nbits ? layer->capacity : layer->nbits;
         if (most > LIMITS_MAX_COUNT) return STATUS_PARAM;
     }
-    return bytes > max_bytes && nlayers > into->nlayers ? STATUS_NOMEM : STATUS_OK;
+    return bytes > max_bytes && plan->n > plan->nown ? STATUS_NOMEM : STATUS_OK;
 }
 
-/* Gives `into` copies of the layers that it lacks. On failure `into` is unchanged. */
-static enum status extend(struct filter *into, const struct filter *const *others,
-                          uint32_t nlayers) {
-    struct layer *layers = mem_alloc(nlayers * sizeof(*layers));
+/* Makes the planned layers: those of `into` are shared with it, the others copied. */
+static enum status make_layers(const struct plan *plan, const struct filter *into,
+                               struct layer **out) {
+    struct layer *layers = mem_alloc(plan->n * sizeof(*layers));
     if (!layers) return STATUS_NOMEM;
-    memcpy(layers, into->layers, into->nlayers * sizeof(*layers));
-    uint32_t i = into->nlayers;
-    for (; i < nlayers; i++) {
-        if (layer_copy(&layers[i], &first_with(others, i)->layers[i]) != STATUS_OK) break;
-    }
-    if (i < nlayers) {
-        while (i-- > into->nlayers) layer_clear(&layers[i]);
+    for (uint32_t i = 0; i < plan->n; i++) {
+        layers[i] = *plan->from[i];
+        if (is_own(into, plan->from[i])) continue;
+        if (layer_copy(&layers[i], plan->from[i]) == STATUS_OK) continue;
+        while (i-- > 0) {
+            if (!is_own(into, plan->from[i])) layer_clear(&layers[i]);
+        }
         mem_free(layers);
         return STATUS_NOMEM;
     }
+    *out = layers;
+    return STATUS_OK;
+}
+
+/* Gives `into` the planned layers. Those of its own that the plan lacks are over, and freed. */
+static enum status replace_layers(struct filter *into, const struct plan *plan) {
+    struct layer *layers;
+    enum status st = make_layers(plan, into, &layers);
+    if (st != STATUS_OK) return st;
+    uint32_t kept = 0; // the plan has the own layers in their order
+    for (uint32_t i = 0; i < into->nlayers; i++) {
+        while (kept < plan->n && !is_own(into, plan->from[kept])) kept++;
+        bool is_kept = kept < plan->n && plan->from[kept] == &into->layers[i];
+        if (is_kept) {
+            kept++;
+        } else {
+            layer_clear(&into->layers[i]);
+        }
+    }
     mem_free(into->layers);
     into->layers = layers;
-    into->nlayers = nlayers;
+    into->nlayers = plan->n;
     into->loaded = filter_array_bytes(into);
     return STATUS_OK;
 }
 
+/* Unites every layer of `into` with those of the others. Returns how many bits or counters changed.
+ */
+static uint64_t unite_layers(struct filter *into, const uint32_t *depths,
+                             const struct filter *const *others, size_t n) {
+    uint64_t changed = 0;
+    for (uint32_t i = 0; i < into->nlayers; i++) {
+        struct layer *layer = &into->layers[i];
+        uint64_t more = combine_layer(layer, depths[i], others, n, uniter_of(layer));
+        changed += more;
+        if (more == 0) continue;
+        layer->ones =
+            layer->layout == LAYOUT_COUNTING ? layer_count_ones(layer) : layer->ones + more;
+    }
+    return changed;
+}
+
 enum status combine_union(struct filter *into, const struct filter *const *others, size_t n,
                           uint64_t max_bytes, bool *changed) {
-    uint32_t nlayers = longest(into, others, n)->nlayers;
-    bool grows = nlayers > into->nlayers;
-    enum status st = check_room(into, others, nlayers, max_bytes);
-    if (st == STATUS_OK && grows) st = extend(into, others, nlayers);
+    *changed = false;
+    if (n == 0) return STATUS_OK;
+    struct plan plan;
+    enum status st = plan_union(&plan, into, others, n);
     if (st != STATUS_OK) return st;
-    uint64_t fresh = 0;
-    for (uint32_t i = 0; i < into->nlayers; i++) {
-        uint64_t more = combine_layer(into, i, others, n, bits_unite);
-        into->layers[i].ones += more;
-        fresh += more;
+    bool differs = plan.n > plan.nown || into->nlayers > plan.nown;
+    st = check_room(&plan, max_bytes);
+    if (st == STATUS_OK && differs) st = replace_layers(into, &plan);
+    if (st == STATUS_OK) {
+        uint64_t fresh = unite_layers(into, plan.depths, others, n);
+        *changed = differs || fresh > 0;
+        if (*changed) estimate_items(into);
     }
-    *changed = grows || fresh > 0;
-    if (*changed) estimate_items(into);
-    return STATUS_OK;
+    plan_clear(&plan);
+    return st;
 }
 
 /* ---- Intersection --------------------------------------------------------------------------- */
@@ -131,8 +321,66 @@ enum status combine_intersection(const struct filter *const *sources, size_t n, 
     if (filter_size_bytes(sources[0]) > max_bytes) return STATUS_NOMEM;
     enum status st = filter_copy(sources[0], &common);
     if (st != STATUS_OK) return st;
-    common->layers[0].ones -= combine_layer(common, 0, sources + 1, n - 1, bits_intersect);
+    struct layer *layer = &common->layers[0];
+    if (layer->layout == LAYOUT_COUNTING) {
+        combine_layer(layer, 0, sources + 1, n - 1, counting_intersect);
+        layer->ones = layer_count_ones(layer);
+    } else {
+        layer->ones -= combine_layer(layer, 0, sources + 1, n - 1, bits_intersect);
+    }
     estimate_items(common);
     *out = common;
+    return STATUS_OK;
+}
+
+/* ---- One layer of bits ---------------------------------------------------------------------- */
+
+static bool is_one_size(const struct filter *filter) {
+    const struct layer *first = &filter->layers[0];
+    for (uint32_t i = 1; i < filter->nlayers; i++) {
+        const struct layer *layer = &filter->layers[i];
+        if (layer->start == first->start || layer->start == filter->layers[i - 1].start)
+            return false;
+        if (layer->nbits != first->nbits || layer->nhashes != first->nhashes) return false;
+    }
+    return true;
+}
+
+static void copy_bits(struct layer *into, const struct filter *from) {
+    for (uint32_t i = 0; from && i < from->nlayers; i++) {
+        const struct layer *layer = &from->layers[i];
+        if (layer->layout == LAYOUT_COUNTING) {
+            counting_to_bits(layer->bits, layer->nbits, into->bits);
+        } else {
+            bits_unite(into->bits, layer->bits, (size_t)layer_array_bytes(layer));
+        }
+    }
+    into->ones = layer_count_ones(into);
+    into->items = layer_estimate_items(into);
+}
+
+enum status combine_flatten(const struct filter *filter, const struct filter *whole,
+                            struct filter **out) {
+    const struct layer *like = &whole->layers[window_newest(whole)];
+    if (filter && !is_one_size(filter)) return STATUS_PARAM;
+    struct filter *flat = filter_new_bare(1);
+    if (!flat) return STATUS_NOMEM;
+    struct sizing size = {like->nbits, like->nhashes};
+    enum layout layout = whole->layout == LAYOUT_COUNTING ? LAYOUT_CLASSIC : whole->layout;
+    struct geometry geometry = {layout, whole->scheme};
+    uint64_t capacity = filter_capacity(whole);
+    if (layer_init(&flat->layers[0], size, geometry, capacity, like->error_rate) != STATUS_OK) {
+        filter_free(flat);
+        return STATUS_NOMEM;
+    }
+    flat->nlayers = 1;
+    flat->layout = layout;
+    flat->scheme = whole->scheme;
+    flat->error_rate = whole->error_rate;
+    flat->bits_per_key = whole->bits_per_key;
+    flat->is_estimated = true;
+    copy_bits(&flat->layers[0], filter);
+    flat->loaded = filter_array_bytes(flat);
+    *out = flat;
     return STATUS_OK;
 }

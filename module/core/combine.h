@@ -1,11 +1,17 @@
-/* The union and the intersection of filters, bit by bit. Two filters can be combined if an item
- * sets the same bits in both: their scheme and layout are equal and, layer by layer, m and k. Their
- * promise, capacities and expansion may differ.
+/* The union and the intersection of filters, bit by bit. Filters can be combined if an item sets
+ * the same bits in all of them: their scheme and layout are equal and, layer by layer, m and k.
+ * Their promise, capacities and expansion may differ.
  *
  *   into          layer 0       layer 1
  *   other         layer 0       layer 1       layer 2      chains may have different lengths
  *   union         0 OR 0        1 OR 1        a copy of 2
- *   intersection  0 AND 0       chains of one layer only */
+ *   intersection  0 AND 0       chains of one layer only
+ *
+ * Windows are united generation by generation. Generations of equal start belong together, and
+ * each of them is a chain. The union is as old as its newest generation: those that are over by
+ * then are dropped, without a look at any clock.
+ *
+ * In COUNTING the union adds the counters, and the intersection keeps the smaller ones. */
 
 #ifndef BLOOMPORT_COMBINE_H
 #define BLOOMPORT_COMBINE_H
@@ -20,18 +26,28 @@ enum difference {
     DIFFERENCE_NONE,
     DIFFERENCE_SCHEME,
     DIFFERENCE_LAYOUT,
+    DIFFERENCE_WINDOW, // the seconds or the generations
     DIFFERENCE_BITS,   // a layer's m
     DIFFERENCE_HASHES, // a layer's k
 };
 
-/* The first reason why two filters cannot be combined. For DIFFERENCE_BITS and DIFFERENCE_HASHES,
- * *layer is the index of the layer. Layers that only the longer chain has are no difference. */
-enum difference combine_difference(const struct filter *a, const struct filter *b, uint32_t *layer);
+/* Two filters that cannot be combined, and the first reason. */
+struct mismatch {
+    size_t at;                  // the index of the first filter that does not go with those before
+    const struct filter *other; // one of those before
+    enum difference difference;
+    uint32_t layer;            // BITS and HASHES: the index of the layer in its generation
+    const struct layer *a, *b; // BITS and HASHES: that layer of filter `at`, and of `other`
+};
+
+/* Whether all n filters can be combined. If not, fills in *out. */
+bool combine_is_possible(const struct filter *const *filters, size_t n, struct mismatch *out);
 
 /* Adds all bits of the n others to `into`. A layer that `into` lacks is copied from the first other
  * that has it, and then united with the rest. `into` keeps its parameters; its item counts become
- * estimates. `into` may be among the others.
- * *changed: whether `into` gained a bit or a layer. If it is false, nothing was written.
+ * estimates. `into` may be among the others, except in COUNTING, where the others must be distinct
+ * too: the same filter would count twice.
+ * *changed: whether `into` gained or lost a bit or a layer. If it is false, nothing was written.
  * STATUS_NOMEM: the new layers would make `into` larger than max_bytes, or there is no memory.
  * STATUS_PARAM: `into` cannot have a layer that it lacks: the capacities would add up to more than
  * LIMITS_MAX_COUNT, or one filter is foreign and the other is not. */
@@ -44,5 +60,13 @@ enum status combine_union(struct filter *into, const struct filter *const *other
  * STATUS_NOMEM: the result would be larger than max_bytes, or there is no memory. */
 enum status combine_intersection(const struct filter *const *sources, size_t n, uint64_t max_bytes,
                                  struct filter **out);
+
+/* Makes a filter of one layer of bits, for formats that know nothing else: the union of a window's
+ * generations, or the counters over 0 of a COUNTING filter. Its item count is an estimate. `filter`
+ * is what window_live returned, and `whole` the filter itself, whose size an empty result has.
+ * STATUS_PARAM: the generations are not all single layers of one size.
+ * STATUS_NOMEM: there is no memory. */
+enum status combine_flatten(const struct filter *filter, const struct filter *whole,
+                            struct filter **out);
 
 #endif

@@ -4,6 +4,7 @@
 
 #include "module/core/mem.h"
 #include "module/core/sizing.h"
+#include "module/core/window.h"
 
 #include <string.h>
 
@@ -11,7 +12,8 @@ static bool params_are_valid(const struct filter_params *p) {
     double error_rate = p->bits_per_key != 0 ? 0 : p->error_rate;
     return limits_is_promise(error_rate, p->bits_per_key) && limits_is_capacity(p->capacity) &&
            limits_is_geometry((struct geometry){p->layout, p->scheme}) &&
-           (p->expansion <= LIMITS_MAX_EXPANSION || p->is_foreign);
+           (p->expansion <= LIMITS_MAX_EXPANSION || p->is_foreign) &&
+           limits_is_forgetting(p->layout, p->expansion, p->window, p->generations);
 }
 
 static struct geometry filter_geometry(const struct filter *filter) {
@@ -22,9 +24,36 @@ double filter_first_rate(double error_rate, uint32_t expansion) {
     return expansion ? error_rate * SIZING_FIRST_SHARE : error_rate;
 }
 
+/* The capacity of the first layer. Each generation of a window expects its share of the items. */
+static uint64_t first_capacity(const struct filter_params *p) {
+    return p->window ? (p->capacity - 1) / p->generations + 1 : p->capacity;
+}
+
+/* A generation's part of the error rate of a window: g+1 of them live at a time. */
+static double generation_rate(double error_rate, uint32_t generations) {
+    return error_rate / (generations + 1);
+}
+
+/* The size and the error rate of a window's first layer. */
+static bool size_generation(const struct filter_params *p, struct sizing *size, double *rate) {
+    struct geometry geometry = {p->layout, p->scheme};
+    uint64_t capacity = first_capacity(p);
+    if (p->bits_per_key != 0) {
+        if (!sizing_generation_by_bits(p->capacity, p->generations, p->bits_per_key, geometry,
+                                       size)) {
+            return false;
+        }
+        *rate = sizing_error_rate(capacity, *size, geometry);
+        return true;
+    }
+    *rate = generation_rate(p->error_rate, p->generations) * SIZING_WINDOW_SHARE;
+    return sizing_by_error(capacity, *rate, geometry, size);
+}
+
 /* The size and the error rate of the first layer. False if there is no such size. */
 static bool size_first_layer(const struct filter_params *p, struct sizing *size, double *rate) {
     struct geometry geometry = {p->layout, p->scheme};
+    if (p->window) return size_generation(p, size, rate);
     if (p->is_foreign) {
         *rate = p->expansion ? p->error_rate / 2 : p->error_rate;
         return sizing_as_redisbloom(p->capacity, *rate, size);
@@ -49,11 +78,30 @@ struct filter *filter_new_bare(uint32_t nlayers) {
     return filter;
 }
 
+/* The bytes of a filter whose first layer, or each of whose generations, has this size. The product
+ * cannot overflow: 65 * 2^60. */
+static uint64_t bytes_of_first(const struct filter_params *params, struct sizing size) {
+    uint64_t nlayers = params->window ? params->generations + 1 : 1;
+    return filter_structure_bytes(nlayers) + nlayers * layer_bytes_as(size.nbits, params->layout);
+}
+
 uint64_t filter_new_bytes(const struct filter_params *params) {
     struct sizing size;
     double rate;
     if (!params_are_valid(params) || !size_first_layer(params, &size, &rate)) return UINT64_MAX;
-    return filter_structure_bytes(1) + layer_bytes(size.nbits);
+    return bytes_of_first(params, size);
+}
+
+/* Fills in the fields that the parameters give. */
+static void set_params(struct filter *filter, const struct filter_params *params) {
+    filter->expansion = params->expansion;
+    filter->bits_per_key = params->bits_per_key;
+    filter->error_rate = params->bits_per_key != 0 ? 0 : params->error_rate;
+    filter->layout = params->layout;
+    filter->scheme = params->scheme;
+    filter->window = params->window;
+    filter->generations = params->generations;
+    filter->window_capacity = params->window ? params->capacity : 0;
 }
 
 enum status filter_new(const struct filter_params *params, uint64_t max_bytes,
@@ -65,21 +113,17 @@ enum status filter_new(const struct filter_params *params, uint64_t max_bytes,
     if (!size_first_layer(params, &size, &rate)) {
         return sizing_max_bits(geometry) != SIZING_MAX_BITS ? STATUS_PARAM : STATUS_NOMEM;
     }
-    if (filter_structure_bytes(1) + layer_bytes(size.nbits) > max_bytes) return STATUS_NOMEM;
+    if (bytes_of_first(params, size) > max_bytes) return STATUS_NOMEM;
 
     struct filter *filter = filter_new_bare(1);
     if (!filter) return STATUS_NOMEM;
-    if (layer_init(&filter->layers[0], size, geometry, params->capacity, rate) != STATUS_OK) {
+    if (layer_init(&filter->layers[0], size, geometry, first_capacity(params), rate) != STATUS_OK) {
         filter_free(filter);
         return STATUS_NOMEM;
     }
     filter->nlayers = 1;
-    filter->expansion = params->expansion;
-    filter->bits_per_key = params->bits_per_key;
-    filter->error_rate = params->bits_per_key != 0 ? 0 : params->error_rate;
-    filter->layout = params->layout;
-    filter->scheme = params->scheme;
-    filter->loaded = layer_bytes(size.nbits);
+    set_params(filter, params);
+    filter->loaded = filter_array_bytes(filter);
     if (params->is_foreign) {
         filter->is_foreign = true;
         filter->growth = params->expansion ? params->expansion : 2;
@@ -116,7 +160,7 @@ void filter_free(struct filter *filter) {
 enum status filter_alloc_bits(struct filter *filter) {
     for (uint32_t i = 0; i < filter->nlayers; i++) {
         struct layer *layer = &filter->layers[i];
-        layer->bits = mem_alloc_zeroed((size_t)layer_bytes(layer->nbits));
+        layer->bits = mem_alloc_zeroed((size_t)layer_array_bytes(layer));
         if (!layer->bits) return STATUS_NOMEM;
         layer_advise_pages(layer);
     }
@@ -126,7 +170,8 @@ enum status filter_alloc_bits(struct filter *filter) {
 enum status filter_empty(struct filter *filter, bool *changed) {
     struct layer *first = &filter->layers[0];
     // A foreign filter may count items whose bits are not there.
-    *changed = filter->nlayers > 1 || first->ones > 0 || first->items > 0 || filter->is_estimated;
+    *changed = filter->nlayers > 1 || first->ones > 0 || first->items > 0 || first->start > 0 ||
+               filter->is_estimated;
     if (!*changed) return STATUS_OK; // nothing is written
     if (filter->nlayers > 1) {
         struct layer *alone = mem_alloc(sizeof(*alone));
@@ -136,10 +181,10 @@ enum status filter_empty(struct filter *filter, bool *changed) {
         mem_free(filter->layers);
         filter->layers = first = alone;
         filter->nlayers = 1;
-        filter->loaded = layer_bytes(first->nbits);
+        filter->loaded = layer_array_bytes(first);
     }
-    mem_zero(first->bits, (size_t)layer_bytes(first->nbits));
-    first->items = first->ones = 0;
+    mem_zero(first->bits, (size_t)layer_array_bytes(first));
+    first->items = first->ones = first->start = 0;
     layer_advise_pages(first);
     filter->is_estimated = false;
     return STATUS_OK;
@@ -170,23 +215,52 @@ bool filter_probed_contains(const struct filter *filter, const struct probe *pro
 }
 
 enum status filter_probed_add(struct filter *filter, const struct probe *probe, size_t i,
-                              bool *added) {
+                              struct outcome *outcome) {
     struct layer *newest = filter_newest(filter);
-    bool is_present = filter_older_contains(filter, probe->hashes[i]);
-    if (!is_present && newest->items >= newest->capacity) {
-        is_present = layer_probed_contains(newest, probe, i);
-        if (!is_present) return filter->expansion == 0 ? STATUS_FULL : STATUS_GROW;
+    uint32_t first = window_newest(filter), nolder = filter->nlayers - 1;
+    struct hash hash = probe->hashes[i];
+    *outcome = (struct outcome){false, false};
+    if (any_contains(filter->layers + first, nolder - first, hash)) return STATUS_OK;
+    if (newest->items >= newest->capacity && !layer_probed_contains(newest, probe, i)) {
+        return filter->expansion == 0 ? STATUS_FULL : STATUS_GROW;
     }
-    *added = !is_present && layer_probed_add(newest, probe, i);
+    *outcome = layer_probed_add(newest, probe, i);
+    // A window's older generations decide the answer, not whether the item is added.
+    if (outcome->added && first > 0) outcome->added = !any_contains(filter->layers, first, hash);
     return STATUS_OK;
 }
 
-enum status filter_add(struct filter *filter, struct hash hash, bool *added) {
+bool filter_probed_remove(struct filter *filter, const struct probe *probe, size_t i,
+                          bool *changed) {
+    struct layer *only = filter_newest(filter);
+    bool is_present = layer_probed_contains(only, probe, i);
+    *changed = is_present && layer_probed_remove(only, probe, i);
+    return is_present;
+}
+
+/* A probe of one item in the newest layer. */
+static void probe_one(const struct filter *filter, struct hash hash, struct probe *out) {
+    out->n = 1;
+    out->hashes[0] = hash;
+    layer_probe_all(filter_newest(filter), out);
+}
+
+enum status filter_add(struct filter *filter, struct hash hash, struct outcome *outcome) {
     struct probe item;
-    item.n = 1;
-    item.hashes[0] = hash;
-    layer_probe_all(filter_newest(filter), &item);
-    return filter_probed_add(filter, &item, 0, added);
+    probe_one(filter, hash, &item);
+    return filter_probed_add(filter, &item, 0, outcome);
+}
+
+bool filter_remove(struct filter *filter, struct hash hash, bool *changed) {
+    struct probe item;
+    probe_one(filter, hash, &item);
+    return filter_probed_remove(filter, &item, 0, changed);
+}
+
+unsigned filter_count(const struct filter *filter, struct hash hash) {
+    struct probe item;
+    probe_one(filter, hash, &item);
+    return layer_probed_count(filter_newest(filter), &item, 0);
 }
 
 /* ---- Growth --------------------------------------------------------------------------------- */
@@ -196,26 +270,46 @@ enum status filter_add(struct filter *filter, struct hash hash, bool *added) {
  * chain runs out of memory before it has 64 layers, even one that began small with expansion 1. */
 #define SLOW_LAYERS 16
 
+/* The chain that grows: the newest generation of a window, or the whole filter. */
+struct chain {
+    const struct layer *first;
+    uint32_t nlayers;
+    uint64_t capacity; // of all its layers
+};
+
+static struct chain growing_chain(const struct filter *filter) {
+    uint32_t first = window_newest(filter);
+    struct chain chain = {&filter->layers[first], filter->nlayers - first, 0};
+    for (uint32_t i = 0; i < chain.nlayers; i++) chain.capacity += chain.first[i].capacity;
+    return chain;
+}
+
 /* The capacity of the next layer. False if it exceeds 64 bits. */
-static bool next_capacity(const struct filter *filter, uint64_t *out) {
-    uint64_t last = filter_newest(filter)->capacity, sum = filter_capacity(filter), capacity;
+static bool next_capacity(const struct filter *filter, const struct chain *chain, uint64_t *out) {
+    uint64_t last = filter_newest(filter)->capacity, capacity;
     if (__builtin_mul_overflow(last, filter->expansion, &capacity)) return false;
-    bool is_bounded = filter->nlayers >= SLOW_LAYERS && !filter->is_foreign;
-    *out = is_bounded && sum > capacity ? sum : capacity;
+    bool is_bounded = chain->nlayers >= SLOW_LAYERS && !filter->is_foreign;
+    *out = is_bounded && chain->capacity > capacity ? chain->capacity : capacity;
     return true;
+}
+
+/* The part of the error rate that is left for growth. Sized by bits per key, a filter promises
+ * twice its first layer's rate: growth gets one half. */
+static double growth_budget(const struct filter *filter, const struct layer *first) {
+    if (filter->bits_per_key != 0) return first->error_rate;
+    if (filter->window == 0) return filter->error_rate * (1 - SIZING_FIRST_SHARE);
+    return generation_rate(filter->error_rate, filter->generations) * (1 - SIZING_WINDOW_SHARE);
 }
 
 /* The error rate of the next layer. Filters of RedisBloom, foreign or imported, grow by its own
  * rules, so that RedisBloom can load them again. */
-static double next_layer_rate(const struct filter *filter, uint64_t capacity) {
+static double next_layer_rate(const struct filter *filter, const struct chain *chain,
+                              uint64_t capacity) {
     if (filter->scheme == SCHEME_MURMUR) return filter_newest(filter)->error_rate / 2;
-    const struct layer *first = &filter->layers[0];
-    double before = (double)filter_capacity(filter);
-    double share = sizing_growth_share((double)first->capacity, before, before + (double)capacity);
-    // Sized by bits per key, a filter promises twice its first layer's rate: growth gets one half.
-    double budget = filter->bits_per_key != 0 ? first->error_rate
-                                              : filter->error_rate * (1 - SIZING_FIRST_SHARE);
-    return budget * share;
+    double before = (double)chain->capacity;
+    double share =
+        sizing_growth_share((double)chain->first->capacity, before, before + (double)capacity);
+    return growth_budget(filter, chain->first) * share;
 }
 
 static bool size_next_layer(const struct filter *filter, uint64_t capacity, double rate,
@@ -236,7 +330,7 @@ static enum status append_layer(struct filter *filter, const struct layer *fresh
     mem_free(filter->layers);
     filter->layers = layers;
     filter->nlayers++;
-    filter->loaded += layer_bytes(fresh->nbits);
+    filter->loaded += layer_array_bytes(fresh);
     return STATUS_OK;
 }
 
@@ -249,8 +343,9 @@ struct plan {
 
 /* False if the filter cannot have another layer, whatever the caller allows. */
 static bool plan_layer(const struct filter *filter, struct plan *plan) {
-    if (filter->expansion == 0 || !next_capacity(filter, &plan->capacity)) return false;
-    plan->rate = next_layer_rate(filter, plan->capacity);
+    struct chain chain = growing_chain(filter);
+    if (filter->expansion == 0 || !next_capacity(filter, &chain, &plan->capacity)) return false;
+    plan->rate = next_layer_rate(filter, &chain, plan->capacity);
     if (!size_next_layer(filter, plan->capacity, plan->rate, &plan->size)) return false;
     return limits_has_room(filter, plan->capacity, layer_bytes(plan->size.nbits));
 }
@@ -274,6 +369,7 @@ enum status filter_grow(struct filter *filter, uint64_t max_bytes, uint32_t max_
         layer_init(&fresh, plan.size, filter_geometry(filter), plan.capacity, plan.rate);
     if (st != STATUS_OK) return st;
     if (filter->is_foreign) fresh.bits_per_item = sizing_redisbloom_bits(plan.rate);
+    fresh.start = filter_newest(filter)->start;
     st = append_layer(filter, &fresh);
     if (st != STATUS_OK) layer_clear(&fresh);
     return st;

@@ -19,7 +19,10 @@
  * the caches.
  *
  * An add never grows a filter: filter_add returns STATUS_GROW. The caller, who has the limits,
- * calls filter_grow and adds the item again. */
+ * calls filter_grow and adds the item again.
+ *
+ * Two kinds of filters forget. A *window* drops its oldest layers as time passes (window.h). A
+ * filter of layout COUNTING has counters, so that single items can be removed (counting.h). */
 
 #ifndef BLOOMPORT_FILTER_H
 #define BLOOMPORT_FILTER_H
@@ -43,7 +46,9 @@ struct filter_params {
     uint32_t expansion;  // 0 (non-scaling) to LIMITS_MAX_EXPANSION
     enum layout layout;
     enum scheme scheme;
-    bool is_foreign; // RedisBloom's type and sizing: by error rate, CLASSIC, MURMUR
+    uint32_t window;      // seconds, for which `capacity` items are expected; 0: no window
+    uint32_t generations; // of the window, 1 to LIMITS_MAX_GENERATIONS; 0 without one
+    bool is_foreign;      // RedisBloom's type and sizing: by error rate, CLASSIC, MURMUR
 };
 
 struct filter {
@@ -59,7 +64,10 @@ struct filter {
     uint32_t growth;      // foreign: RedisBloom's field, which non-scaling ones have too; else 0
     double error_rate;    // as in filter_params; 0 if sized by bits per key
     double bits_per_key;  // as in filter_params; 0 if sized by error rate
-    uint64_t loaded;      // bytes of bits that have arrived, over all layers; all if not is_loading
+    uint32_t window;      // as in filter_params
+    uint32_t generations;
+    uint64_t window_capacity; // the capacity of the whole window, as in filter_params; else 0
+    uint64_t loaded; // bytes of bits that have arrived, over all layers; all if not is_loading
 };
 
 /* Makes an empty filter of at most max_bytes bytes.
@@ -68,7 +76,7 @@ struct filter {
 enum status filter_new(const struct filter_params *params, uint64_t max_bytes, struct filter **out);
 
 /* Returns the bytes that such a filter takes; UINT64_MAX if filter_new would return STATUS_PARAM.
- */
+ * A window takes the bytes of all generations that live at a time, g+1 of them. */
 uint64_t filter_new_bytes(const struct filter_params *params);
 
 /* Makes a filter with room for `nlayers` layers and nlayers = 0. Decoders fill in every field. NULL
@@ -88,7 +96,7 @@ enum status filter_alloc_bits(struct filter *filter);
  * filter was different before. STATUS_NOMEM if it has several layers and there is no memory. */
 enum status filter_empty(struct filter *filter, bool *changed);
 
-/* The first layer's part of the filter's error rate. */
+/* The first layer's part of the error rate of a filter without a window. */
 double filter_first_rate(double error_rate, uint32_t expansion);
 
 /* The layer that takes new items. */
@@ -109,16 +117,28 @@ bool filter_contains(const struct filter *filter, struct hash hash);
 /* The same for all layers but the newest. */
 bool filter_older_contains(const struct filter *filter, struct hash hash);
 
-/* Adds an item. *added: whether the filter changed, that is, did not contain the item already.
+/* Adds an item; in a window, to the newest generation. The caller has seen to it that the window
+ * holds no generation that is over (window_rotate).
  * STATUS_GROW: the newest layer holds its capacity.
  * STATUS_FULL: the newest layer holds its capacity, and the filter is non-scaling.
- * An item that the filter contains already gives STATUS_OK, even if the filter is full. */
-enum status filter_add(struct filter *filter, struct hash hash, bool *added);
+ * An item that the filter (in a window, the newest generation) contains already gives STATUS_OK,
+ * even if the filter is full. */
+enum status filter_add(struct filter *filter, struct hash hash, struct outcome *outcome);
+
+/* COUNTING. filter_remove returns whether the filter contained the item, and decrements its
+ * counters if it did. *changed: whether a counter changed. filter_count returns the item's smallest
+ * counter: an upper bound on how often it was added and not removed.
+ * The number of items is that of the adds that found the item absent, minus the removals that left
+ * it absent. */
+bool filter_remove(struct filter *filter, struct hash hash, bool *changed);
+unsigned filter_count(const struct filter *filter, struct hash hash);
 
 /* Look up or add item i of a probe that layer_probe_all filled with the newest layer. */
 bool filter_probed_contains(const struct filter *filter, const struct probe *probe, size_t i);
 enum status filter_probed_add(struct filter *filter, const struct probe *probe, size_t i,
-                              bool *added);
+                              struct outcome *outcome);
+bool filter_probed_remove(struct filter *filter, const struct probe *probe, size_t i,
+                          bool *changed);
 
 /* Appends an empty layer. Afterwards the filter has max_bytes bytes at most and, if it is foreign,
  * max_layers layers at most. STATUS_NOMEM: one of these limits or of limits.h would be exceeded, or
@@ -130,7 +150,9 @@ uint64_t filter_grown_bytes(const struct filter *filter);
 
 /* ---- Sums over all layers. They are inline, since BF.ADD computes them twice (metrics.h). ---- */
 
+/* The capacity of a window is what was asked for, whatever its layers have. */
 static inline uint64_t filter_capacity(const struct filter *filter) {
+    if (filter->window) return filter->window_capacity;
     uint64_t sum = 0;
     for (uint32_t i = 0; i < filter->nlayers; i++) sum += filter->layers[i].capacity;
     return sum;
@@ -146,7 +168,7 @@ static inline uint64_t filter_items(const struct filter *filter) {
 /* The bytes of the bit arrays. */
 static inline uint64_t filter_array_bytes(const struct filter *filter) {
     uint64_t sum = 0;
-    for (uint32_t i = 0; i < filter->nlayers; i++) sum += layer_bytes(filter->layers[i].nbits);
+    for (uint32_t i = 0; i < filter->nlayers; i++) sum += layer_array_bytes(&filter->layers[i]);
     return sum;
 }
 

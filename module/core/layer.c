@@ -4,6 +4,7 @@
 
 #include "module/core/bits.h"
 #include "module/core/blocked.h"
+#include "module/core/counting.h"
 #include "module/core/mem.h"
 #include "module/core/prefetch.h"
 #include "module/core/rate.h"
@@ -26,7 +27,7 @@ void layer_set_geometry(struct layer *layer, struct geometry geometry) {
 
 enum status layer_init(struct layer *layer, struct sizing size, struct geometry geometry,
                        uint64_t capacity, double error_rate) {
-    uint8_t *bits = mem_alloc_zeroed((size_t)layer_bytes(size.nbits));
+    uint8_t *bits = mem_alloc_zeroed((size_t)layer_bytes_as(size.nbits, geometry.layout));
     if (!bits) return STATUS_NOMEM;
     *layer = (struct layer){
         .bits = bits, .capacity = capacity, .error_rate = error_rate, .nhashes = size.nhashes};
@@ -45,7 +46,7 @@ static uint64_t dense_ones(const struct layer *layer) {
 }
 
 void layer_advise_pages(struct layer *layer) {
-    uint64_t size = layer_bytes(layer->nbits);
+    uint64_t size = layer_array_bytes(layer);
     if (size < HUGE_BYTES) return;
     if (layer->ones >= dense_ones(layer)) {
         mem_use_huge_pages(layer->bits, (size_t)size);
@@ -65,7 +66,7 @@ static void copy_set_pages(uint8_t *to, const uint8_t *from, size_t size) {
 }
 
 enum status layer_copy(struct layer *to, const struct layer *from) {
-    size_t size = (size_t)layer_bytes(from->nbits);
+    size_t size = (size_t)layer_array_bytes(from);
     bool is_sparse = from->ones < dense_ones(from);
     uint8_t *bits = is_sparse ? mem_alloc_zeroed(size) : mem_alloc(size);
     if (!bits) return STATUS_NOMEM;
@@ -81,7 +82,7 @@ enum status layer_copy(struct layer *to, const struct layer *from) {
 }
 
 void layer_clear(struct layer *layer) {
-    uint64_t size = layer_bytes(layer->nbits);
+    uint64_t size = layer_array_bytes(layer);
     if (layer->bits && size >= HUGE_BYTES) mem_use_small_pages(layer->bits, (size_t)size);
     mem_free(layer->bits);
     layer->bits = NULL;
@@ -118,42 +119,48 @@ static uint64_t classic_add(struct layer *layer, struct hash hash) {
     return fresh;
 }
 
-/* Counts an add that set `fresh` new bits. Returns whether it set any. */
-static bool count_fresh(struct layer *layer, uint64_t fresh) {
+/* Counts `fresh` new set bits. */
+static inline void count_ones(struct layer *layer, uint64_t fresh) {
     bool was_sparse = layer->ones < dense_ones(layer);
     layer->ones += fresh;
-    layer->items += fresh != 0;
     if (was_sparse && layer->ones >= dense_ones(layer)) layer_advise_pages(layer);
-    return fresh != 0;
 }
 
-bool layer_add(struct layer *layer, struct hash hash) {
-    if (layer->layout == LAYOUT_BLOCKED) {
-        return count_fresh(layer, blocked_add(layer->bits, layer->nbits, hash.a));
-    }
-    return count_fresh(layer, classic_add(layer, hash));
+/* Counts an add that set `fresh` new bits. */
+static inline struct outcome count_fresh(struct layer *layer, uint64_t fresh) {
+    layer->items += fresh != 0;
+    count_ones(layer, fresh);
+    return (struct outcome){fresh != 0, fresh != 0};
 }
 
 /* ---- Positions ------------------------------------------------------------------------------ */
 
-/* Whether a probe has room for an item's positions. If not, the item is probed bit by bit. */
+/* Whether a probe has room for an item's positions. If not, the item is probed bit by bit. A
+ * COUNTING layer always has room: its k is 30 at most (limits.c). */
 static bool has_positions(const struct layer *layer) {
-    return layer->layout == LAYOUT_CLASSIC && layer->nhashes <= PROBE_MAX_HASHES;
+    return layer->layout != LAYOUT_BLOCKED && layer->nhashes <= PROBE_MAX_HASHES;
+}
+
+/* Position p is in byte p >> this. */
+static inline unsigned byte_shift(const struct layer *layer) {
+    return layer->layout == LAYOUT_COUNTING ? 1 : 3;
 }
 
 /* Computes the positions `from` to `to` - 1 and prefetches their lines. */
 static inline void locate(const struct layer *layer, struct hash hash, uint64_t *pos, uint32_t from,
                           uint32_t to) {
     uint64_t walk = hash.a + from * hash.b;
+    const unsigned shift = byte_shift(layer);
     for (uint32_t i = from; i < to; i++, walk += hash.b) {
         pos[i] = layer_position(layer, walk);
-        prefetch_line(layer->bits + (pos[i] >> 3));
+        prefetch_line(layer->bits + (pos[i] >> shift));
     }
 }
 
 /* Reads without a branch, for lines that have arrived. */
 static inline bool all_set(const struct layer *layer, const uint64_t *pos, uint32_t from,
                            uint32_t to) {
+    if (layer->layout == LAYOUT_COUNTING) return counting_all(layer->bits, pos, from, to);
     bool hit = true;
     for (uint32_t i = from; i < to; i++) hit &= bit_is_set(layer, pos[i]);
     return hit;
@@ -161,6 +168,9 @@ static inline bool all_set(const struct layer *layer, const uint64_t *pos, uint3
 
 /* Stops at the first bit that is not set, for one item whose lines may not have arrived. */
 static bool are_set(const struct layer *layer, const uint64_t *pos) {
+    if (layer->layout == LAYOUT_COUNTING) {
+        return counting_least(layer->bits, pos, layer->nhashes) > 0;
+    }
     for (uint32_t i = 0; i < layer->nhashes; i++) {
         if (!bit_is_set(layer, pos[i])) return false;
     }
@@ -174,6 +184,31 @@ static uint64_t set_all(struct layer *layer, const uint64_t *pos) {
     uint64_t fresh = 0;
     for (uint32_t i = 0; i < layer->nhashes; i++) fresh += set_bit(layer, pos[i]);
     return fresh;
+}
+
+/* COUNTING: increments the counters. Every add of an item counts, so that each can be removed. */
+static struct outcome count_add(struct layer *layer, const uint64_t *pos) {
+    uint32_t crossed;
+    bool was_present = counting_least(layer->bits, pos, layer->nhashes) > 0;
+    uint32_t changed = counting_increment(layer->bits, pos, layer->nhashes, &crossed);
+    layer->items += !was_present;
+    count_ones(layer, crossed);
+    return (struct outcome){.added = !was_present, .changed = changed > 0};
+}
+
+static struct outcome add_at(struct layer *layer, const uint64_t *pos) {
+    if (layer->layout == LAYOUT_COUNTING) return count_add(layer, pos);
+    return count_fresh(layer, set_all(layer, pos));
+}
+
+struct outcome layer_add(struct layer *layer, struct hash hash) {
+    if (layer->layout == LAYOUT_BLOCKED) {
+        return count_fresh(layer, blocked_add(layer->bits, layer->nbits, hash.a));
+    }
+    if (layer->layout == LAYOUT_CLASSIC) return count_fresh(layer, classic_add(layer, hash));
+    uint64_t pos[PROBE_MAX_HASHES];
+    locate(layer, hash, pos, 0, layer->nhashes);
+    return count_add(layer, pos);
 }
 
 bool layer_contains(const struct layer *layer, struct hash hash) {
@@ -232,7 +267,7 @@ static void note_passing(const struct layer *layer, struct probe *probe) {
  */
 static void prefetch_again(const struct layer *layer, const uint64_t *pos) {
     for (uint32_t i = first_hashes(layer); i < layer->nhashes; i++) {
-        prefetch_line(layer->bits + (pos[i] >> 3));
+        prefetch_line(layer->bits + (pos[i] >> byte_shift(layer)));
     }
 }
 
@@ -287,30 +322,44 @@ bool layer_probed_contains(const struct layer *layer, const struct probe *probe,
     return are_set(layer, probe->positions[i]);
 }
 
-bool layer_probed_add(struct layer *layer, const struct probe *probe, size_t i) {
+struct outcome layer_probed_add(struct layer *layer, const struct probe *probe, size_t i) {
     if (!has_positions(layer)) return layer_add(layer, probe->hashes[i]);
-    return count_fresh(layer, set_all(layer, probe->positions[i]));
+    return add_at(layer, probe->positions[i]);
 }
 
-static void add_blocks(struct layer *layer, const struct probe *probe, bool *added) {
+bool layer_probed_remove(struct layer *layer, const struct probe *probe, size_t i) {
+    uint32_t crossed;
+    uint32_t changed =
+        counting_decrement(layer->bits, probe->positions[i], layer->nhashes, &crossed);
+    layer->ones -= crossed;
+    // A counter that reached 0 makes the item absent. Imprecise counts must not fall below 0.
+    if (crossed > 0 && layer->items > 0) layer->items--;
+    return changed > 0;
+}
+
+unsigned layer_probed_count(const struct layer *layer, const struct probe *probe, size_t i) {
+    return counting_least(layer->bits, probe->positions[i], layer->nhashes);
+}
+
+static void add_blocks(struct layer *layer, const struct probe *probe, struct outcome *outcomes) {
     unsigned fresh[PROBE_ITEMS];
     blocked_add_many(layer->bits, layer->nbits, probe->hashes, probe->n, fresh);
-    for (size_t i = 0; i < probe->n; i++) added[i] = count_fresh(layer, fresh[i]);
+    for (size_t i = 0; i < probe->n; i++) outcomes[i] = count_fresh(layer, fresh[i]);
 }
 
 void layer_probe_and_add(struct layer *layer, struct probe *coming, const struct probe *probe,
-                         bool *added) {
+                         struct outcome *outcomes) {
     note_layer(layer, coming);
     if (layer->layout == LAYOUT_BLOCKED) {
         prefetch_blocks(layer, coming);
-        add_blocks(layer, probe, added);
+        add_blocks(layer, probe, outcomes);
         return;
     }
     for (size_t i = 0; i < coming->n || i < probe->n; i++) {
         if (i < coming->n && has_positions(layer)) {
             locate(layer, coming->hashes[i], coming->positions[i], 0, layer->nhashes);
         }
-        if (i < probe->n) added[i] = layer_probed_add(layer, probe, i);
+        if (i < probe->n) outcomes[i] = layer_probed_add(layer, probe, i);
     }
 }
 
@@ -321,21 +370,25 @@ void layer_prefetch_first(const struct layer *layer, struct hash hash) {
     }
     uint64_t walk = hash.a;
     for (uint32_t i = 0; i < first_hashes(layer); i++, walk += hash.b) {
-        prefetch_line(layer->bits + (layer_position(layer, walk) >> 3));
+        prefetch_line(layer->bits + (layer_position(layer, walk) >> byte_shift(layer)));
     }
 }
 
 /* ---- All bits ------------------------------------------------------------------------------- */
 
-uint64_t layer_ones_in(const uint8_t *bytes, uint64_t size) {
+uint64_t layer_ones_in(const struct layer *layer, const uint8_t *bytes, uint64_t size) {
+    if (layer->layout == LAYOUT_COUNTING) return counting_ones(bytes, (size_t)size);
     return bits_count(bytes, (size_t)size);
 }
 
 uint64_t layer_count_ones(const struct layer *layer) {
-    return layer_ones_in(layer->bits, layer_bytes(layer->nbits));
+    return layer_ones_in(layer, layer->bits, layer_array_bytes(layer));
 }
 
 bool layer_tail_is_zero(const struct layer *layer) {
+    if (layer->layout == LAYOUT_COUNTING) {
+        return layer->nbits % 2 == 0 || layer->bits[layer->nbits / 2] >> 4 == 0;
+    }
     uint64_t used = layer->nbits % 8;
     return used == 0 || layer->bits[layer->nbits / 8] >> used == 0;
 }

@@ -4,12 +4,16 @@
  *
  *   CLASSIC  | . . 1 . . . . . 1 . . . . . . . . 1 . . . |   k bits anywhere in the array
  *   BLOCKED  | . . . . . . . |1 . 1 . 1 . 1| . . . . . . |   8 bits in one block of 32 bytes
+ *   COUNTING | 0 0 2 0 0 1 0 0 1 0 0 0 0 3 0 0 0 1 0 0 0 |   k counters anywhere in the array
  *
  *   CLASSIC  Bit i is at ((a + i*b mod 2^64) >> shift) mod m. It takes the fewest bits for a given
  *            error rate, and costs k cache misses.
  *   BLOCKED  One bit is in each 32-bit word of the block, which costs one cache miss. This is the
  *            split-block filter of the Parquet specification, bit for bit: the block is
  *            ((a >> 32) * blocks) >> 32, the bit in word i is (low half of a * SALT[i]) >> 27.
+ *   COUNTING The positions are those of CLASSIC. A counter of 4 bits stands for each bit, so that
+ *            items can be removed (Fan et al. 1998). counting.h has the rules. In this layout a
+ *            "set bit" is a counter over 0.
  *
  * layer_contains and layer_add are the definition. The other functions give the same results faster
  * on arrays far larger than the caches. A *probe* holds the positions of up to eight items in one
@@ -37,14 +41,23 @@ struct layer {
     uint64_t nbits;       // m
     uint64_t inverse;     // floor((2^64 - 1) / m): multiplying by it replaces the division by m
     uint64_t capacity;    // the items that the layer was sized for
-    uint64_t items;       // the adds that changed the layer
+    uint64_t items;       // the adds that changed the layer; COUNTING: see filter_remove
     uint64_t ones;        // the set bits; every add updates it
+    uint64_t start;       // window: when the layer's generation began, in ms (window.h); else 0
     double error_rate;    // the layer's part of the filter's promise
     double bits_per_item; // foreign: as RedisBloom stores it, to the last bit; else 0
     uint32_t nhashes;     // k
     uint8_t layout;       // enum layout
     uint8_t scheme;       // enum scheme, the filter's
     uint8_t shift;        // hash_shift of the scheme
+};
+
+/* What an add did. In most filters the two are equal. In a window an item may be added to the
+ * newest generation though an older one holds it: that changes the filter, and answers 0. In
+ * COUNTING every add counts, also of an item that is present. */
+struct outcome {
+    bool added;   // the filter did not contain the item: the command's answer
+    bool changed; // the filter's bits changed: the add must be propagated
 };
 
 /* A core can wait for some two dozen cache lines at once. Eight items with three first lines each
@@ -69,8 +82,19 @@ struct probe {
     uint64_t positions[PROBE_ITEMS][PROBE_MAX_HASHES];
 };
 
+/* The bytes of m bits. */
 static inline uint64_t layer_bytes(uint64_t nbits) {
     return nbits / 8 + (nbits % 8 != 0);
+}
+
+/* The bytes of an array of m bits, or in COUNTING of m counters. */
+static inline uint64_t layer_bytes_as(uint64_t nbits, enum layout layout) {
+    return layout == LAYOUT_COUNTING ? nbits / 2 + nbits % 2 : layer_bytes(nbits);
+}
+
+/* The bytes of the layer's array. */
+static inline uint64_t layer_array_bytes(const struct layer *layer) {
+    return layer_bytes_as(layer->nbits, (enum layout)layer->layout);
 }
 
 /* (walk >> shift) mod m, without a division. With inverse = floor((2^64-1)/m), x*inverse/2^64 is
@@ -113,9 +137,9 @@ void layer_clear(struct layer *layer);
 /* False: the item was certainly not added. True: it may have been added. */
 bool layer_contains(const struct layer *layer, struct hash hash);
 
-/* Sets the item's bits. If at least one of them was not set before, counts the item and returns
- * true. */
-bool layer_add(struct layer *layer, struct hash hash);
+/* Sets the item's bits, or increments its counters. If at least one bit was not set before, counts
+ * the item: then `added` is true. */
+struct outcome layer_add(struct layer *layer, struct hash hash);
 
 /* The hash of an item for this layer. */
 static inline struct hash layer_hash(const struct layer *layer, const void *item, size_t len) {
@@ -141,7 +165,13 @@ void layer_probe_contains(const struct layer *layer, const struct probe *probe, 
  * the others do what layer_contains and layer_add do, for item i. */
 void layer_probe_all(const struct layer *layer, struct probe *probe);
 bool layer_probed_contains(const struct layer *layer, const struct probe *probe, size_t i);
-bool layer_probed_add(struct layer *layer, const struct probe *probe, size_t i);
+struct outcome layer_probed_add(struct layer *layer, const struct probe *probe, size_t i);
+
+/* COUNTING: decrement the item's counters, and return the smallest of them. The caller has checked
+ * that the layer contains the item that is removed. layer_probed_remove returns whether a counter
+ * changed, and counts the item no longer if it is absent now. */
+bool layer_probed_remove(struct layer *layer, const struct probe *probe, size_t i);
+unsigned layer_probed_count(const struct layer *layer, const struct probe *probe, size_t i);
 
 /* Makes the probe one of no layer and no items. */
 static inline void layer_unprobe(struct probe *probe) {
@@ -159,19 +189,19 @@ static inline bool layer_is_probed(const struct layer *layer, const struct probe
            probe->scheme == layer->scheme;
 }
 
-/* Calls layer_probe_all for `coming` and adds the items of `probe`, item by item in turn. added[i]
- * is the answer for item i of `probe`. A core drops prefetches beyond the lines that it can wait
- * for, so taking turns is a third faster than one probe after the other. */
+/* Calls layer_probe_all for `coming` and adds the items of `probe`, item by item in turn.
+ * outcomes[i] is that of item i of `probe`. A core drops prefetches beyond the lines that it can
+ * wait for, so taking turns is a third faster than one probe after the other. */
 void layer_probe_and_add(struct layer *layer, struct probe *coming, const struct probe *probe,
-                         bool *added);
+                         struct outcome *outcomes);
 
 /* Prefetches an item's first lines, without a probe. */
 void layer_prefetch_first(const struct layer *layer, struct hash hash);
 
 /* ---- All bits ---- */
 
-/* The set bits of a run of bytes. */
-uint64_t layer_ones_in(const uint8_t *bytes, uint64_t size);
+/* The set bits of a run of bytes of the layer's array. */
+uint64_t layer_ones_in(const struct layer *layer, const uint8_t *bytes, uint64_t size);
 
 /* Counts the set bits: O(size), where `ones` is O(1). */
 uint64_t layer_count_ones(const struct layer *layer);

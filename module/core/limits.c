@@ -4,6 +4,7 @@
 
 #include "module/core/blocked.h"
 #include "module/core/filter.h"
+#include "module/core/window.h"
 
 #include <math.h>
 
@@ -21,7 +22,15 @@ bool limits_is_bits_per_key(double bits) {
 
 bool limits_is_geometry(struct geometry g) {
     return g.layout < LAYOUT_COUNT && hash_is_scheme(g.scheme) &&
-           (g.layout == LAYOUT_CLASSIC || g.scheme == SCHEME_XXH64);
+           (g.layout != LAYOUT_BLOCKED || g.scheme == SCHEME_XXH64);
+}
+
+bool limits_is_forgetting(enum layout layout, uint32_t expansion, uint32_t window,
+                          uint32_t generations) {
+    if (layout == LAYOUT_COUNTING && (expansion != 0 || window != 0)) return false;
+    if (window == 0) return generations == 0;
+    return window <= LIMITS_MAX_WINDOW && generations >= 1 &&
+           generations <= LIMITS_MAX_GENERATIONS && expansion > 0;
 }
 
 static bool is_plain_zero(double x) {
@@ -35,19 +44,24 @@ bool limits_is_promise(double error_rate, double bits_per_key) {
 
 /* ---- One layer ------------------------------------------------------------------------------ */
 
-/* In a layer of our own, every counted item has set at least one bit, and k at most. */
+/* In a layer of our own, every counted item has set at least one bit, and k at most. In COUNTING
+ * removals make the count imprecise. */
+static const char *native_items_fault(const struct filter *f, const struct layer *l) {
+    if (l->items > l->capacity && !f->is_estimated) return "items";
+    if (l->ones > l->nbits) return "set bits";
+    if (f->layout == LAYOUT_COUNTING) return l->items > LIMITS_MAX_COUNT ? "items" : NULL;
+    if (l->items > l->ones) return "items";
+    return l->ones > 0 && l->items < (l->ones - 1) / l->nhashes + 1 ? "items" : NULL;
+}
+
 static const char *native_fault(const struct filter *f, const struct layer *l) {
     bool is_blocked = f->layout == LAYOUT_BLOCKED;
     if (l->nbits > sizing_max_bits((struct geometry){f->layout, f->scheme})) return "bits";
     if (is_blocked && l->nbits % BLOCKED_BLOCK_BITS != 0) return "bits";
-    if (l->nhashes > SIZING_MOST_HASHES || (is_blocked && l->nhashes != BLOCKED_HASHES)) {
-        return "hashes";
-    }
-    if (l->items > l->capacity && !f->is_estimated) return "items";
-    if (l->ones > l->nbits) return "set bits";
-    if (l->items > l->ones) return "items";
-    if (l->ones > 0 && l->items < (l->ones - 1) / l->nhashes + 1) return "items";
-    return l->error_rate > 0 && l->error_rate <= 1 ? NULL : "error rate";
+    uint32_t most = f->layout == LAYOUT_COUNTING ? SIZING_MAX_HASHES : SIZING_MOST_HASHES;
+    if (l->nhashes > most || (is_blocked && l->nhashes != BLOCKED_HASHES)) return "hashes";
+    if (!(l->error_rate > 0 && l->error_rate <= 1)) return "error rate";
+    return native_items_fault(f, l);
 }
 
 /* In a foreign layer any count of items is legal, since its bits may arrive in any order and at any
@@ -83,11 +97,39 @@ static const char *sums_fault(const struct filter *filter) {
         const char *fault = limits_layer_fault(filter, layer);
         if (fault) return fault;
         items += most_items(layer);
-        bytes += layer_bytes(layer->nbits);
+        bytes += layer_array_bytes(layer);
         if (items > LIMITS_MAX_COUNT) return layer->items > layer->capacity ? "items" : "capacity";
         if (bytes > SIZING_MAX_BITS) return "bits";
     }
     return NULL;
+}
+
+/* Checks the times of the layers. All generations of a window live when the newest begins; the only
+ * one of a window that has not begun has the start 0. */
+static const char *times_fault(const struct filter *filter) {
+    uint64_t newest = filter_newest(filter)->start, before = newest == 0 ? 0 : 1;
+    if (newest > LIMITS_MAX_COUNT || (filter->window == 0 && newest != 0)) return "start";
+    for (uint32_t i = 0; i < filter->nlayers; i++) {
+        uint64_t start = filter->layers[i].start;
+        if (start < before || start > newest) return "start";
+        before = start;
+        if (start == 0) continue;
+        if (start % window_step(filter->window, filter->generations) != 0) return "start";
+        if (window_end(filter, start) <= newest) return "start";
+    }
+    return NULL;
+}
+
+/* The capacity of a window is that of all its generations. */
+static const char *window_fault(const struct filter *filter) {
+    if (!limits_is_forgetting(filter->layout, filter->expansion, filter->window,
+                              filter->generations)) {
+        return "window";
+    }
+    bool has_capacity = limits_is_capacity(filter->window_capacity);
+    if (filter->window ? !has_capacity : filter->window_capacity != 0) return "window capacity";
+    if (filter->layout == LAYOUT_COUNTING && filter->nlayers > 1) return "number of layers";
+    return times_fault(filter);
 }
 
 const char *limits_fault(const struct filter *filter) {
@@ -96,7 +138,8 @@ const char *limits_fault(const struct filter *filter) {
     if (!limits_is_geometry((struct geometry){filter->layout, filter->scheme})) return "hash";
     if (filter->expansion > LIMITS_MAX_EXPANSION && !filter->is_foreign) return "expansion";
     if (!limits_is_promise(filter->error_rate, filter->bits_per_key)) return "error rate";
-    return sums_fault(filter);
+    const char *fault = window_fault(filter);
+    return fault ? fault : sums_fault(filter);
 }
 
 bool limits_has_room(const struct filter *filter, uint64_t capacity, uint64_t bytes) {

@@ -18,7 +18,9 @@ struct layer;
 
 #define LIMITS_MAX_COUNT ((uint64_t)INT64_MAX) // capacity and items: an integer of the protocol
 #define LIMITS_MAX_EXPANSION 32768U
-#define LIMITS_MAX_LAYERS 65536U // of any filter, also of a loaded one
+#define LIMITS_MAX_LAYERS 65536U      // of any filter, also of a loaded one
+#define LIMITS_MAX_WINDOW 1000000000U // seconds: less than any right clock shows
+#define LIMITS_MAX_GENERATIONS 64U
 #define LIMITS_MIN_BITS_PER_KEY 1.0
 #define LIMITS_MAX_BITS_PER_KEY 256.0
 
@@ -33,6 +35,11 @@ bool limits_is_bits_per_key(double bits);
 
 /* Whether there is such a layout and such a hash, and the two go together. */
 bool limits_is_geometry(struct geometry geometry);
+
+/* Whether these go together: a window needs an expansion and its generations, and COUNTING has
+ * neither a window nor an expansion. */
+bool limits_is_forgetting(enum layout layout, uint32_t expansion, uint32_t window,
+                          uint32_t generations);
 
 /* A filter is sized by an error rate or by bits per key; the other of the two is 0. (-0 is refused:
  * equal filters must have equal bytes.) */

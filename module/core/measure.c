@@ -32,7 +32,9 @@ double measure_error_rate(const struct filter *filter) {
 
 double measure_promise(const struct filter *filter) {
     if (filter->bits_per_key == 0) return filter->error_rate;
-    double rate = filter->layers[0].error_rate * (filter->nlayers > 1 ? 2 : 1);
+    double factor = filter->nlayers > 1 ? 2 : 1;
+    if (filter->window) factor = 2 * (filter->generations + 1); // in every generation
+    double rate = filter->layers[0].error_rate * factor;
     return rate < 1 ? rate : 1;
 }
 

@@ -15,7 +15,8 @@ uint64_t measure_ones(const struct filter *filter); // set bits
 double measure_error_rate(const struct filter *filter);
 
 /* The false-positive rate that the filter promises. A filter sized by bits per key promises the
- * rate that they give, and twice that rate once it has grown. */
+ * rate that they give, and twice that rate once it has grown. A window sized by bits per key
+ * promises twice the rate of each of its g+1 generations. */
 double measure_promise(const struct filter *filter);
 
 /* Whether the false-positive rate is more than twice the promised one. Chance alone moves the rate

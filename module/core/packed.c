@@ -28,7 +28,7 @@ static size_t packed_size(uint64_t nbits) {
 static bool fits(const struct filter *f) {
     const struct layer *l = &f->layers[0];
     return packed_is_small(f) && f->layout == LAYOUT_CLASSIC && f->scheme == SCHEME_XXH64 &&
-           !f->is_loading && !f->is_estimated && f->bits_per_key == 0 &&
+           !f->is_loading && !f->is_estimated && f->bits_per_key == 0 && f->window == 0 &&
            l->capacity <= UINT16_MAX && l->nhashes <= UINT8_MAX &&
            l->error_rate == filter_first_rate(f->error_rate, f->expansion);
 }
@@ -46,7 +46,7 @@ void *packed_pack(struct filter *filter) {
                               .items = (uint16_t)layer->items,
                               .ones = (uint16_t)layer->ones,
                               .error_rate = filter->error_rate};
-    memcpy(packed->bits, layer->bits, (size_t)layer_bytes(layer->nbits));
+    memcpy(packed->bits, layer->bits, (size_t)layer_array_bytes(layer));
     filter_free(filter);
     return packed;
 }

@@ -25,8 +25,8 @@
  *   +--------+     +-------------+             +---------------------+------+
  *
  * A view must not grow: a filter that has to grow is unpacked first. A filter is packed if it has
- * one layer, CLASSIC, XXH64, is sized by error rate, and has PACKED_MAX_BITS bits at most. BF.ADD
- * on a missing key creates such filters. */
+ * one layer, CLASSIC, XXH64, no window, is sized by error rate, and has PACKED_MAX_BITS at most.
+ * BF.ADD on a missing key creates such filters. */
 
 #ifndef BLOOMPORT_PACKED_H
 #define BLOOMPORT_PACKED_H

@@ -40,10 +40,10 @@ double sizing_error_rate(uint64_t items, struct sizing size, struct geometry geo
     return rate_when_full((double)items, size.nbits, size.nhashes, hash_wraps(geometry.scheme));
 }
 
-bool sizing_by_bits(uint64_t capacity, double bits_per_key, struct geometry geometry,
-                    struct sizing *out) {
+bool sizing_generation_by_bits(uint64_t capacity, uint32_t generations, double bits_per_key,
+                               struct geometry geometry, struct sizing *out) {
     struct sizing size;
-    if (!round_up_bits((double)capacity * bits_per_key, &size.nbits)) return false;
+    if (!round_up_bits((double)capacity * bits_per_key / generations, &size.nbits)) return false;
     size.nhashes = clamp_hashes(bits_per_key * REAL_LN2);
     if (geometry.layout == LAYOUT_BLOCKED) {
         uint64_t nblocks = (size.nbits - 1) / BLOCKED_BLOCK_BITS + 1;
@@ -52,6 +52,11 @@ bool sizing_by_bits(uint64_t capacity, double bits_per_key, struct geometry geom
     if (size.nbits > sizing_max_bits(geometry)) return false;
     *out = size;
     return true;
+}
+
+bool sizing_by_bits(uint64_t capacity, double bits_per_key, struct geometry geometry,
+                    struct sizing *out) {
+    return sizing_generation_by_bits(capacity, 1, bits_per_key, geometry, out);
 }
 
 /* ---- By error rate ------------------------------------------------------------------------

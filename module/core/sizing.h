@@ -23,8 +23,9 @@
 /* How a layer spreads an item's bits (layer.h). The numbers are part of the file format: they never
  * change. */
 enum layout {
-    LAYOUT_CLASSIC = 0, // over the whole array
-    LAYOUT_BLOCKED = 1, // inside one block of 32 bytes
+    LAYOUT_CLASSIC = 0,  // over the whole array
+    LAYOUT_BLOCKED = 1,  // inside one block of 32 bytes
+    LAYOUT_COUNTING = 2, // as CLASSIC, with a 4-bit counter in the place of each bit
     LAYOUT_COUNT
 };
 
@@ -44,6 +45,10 @@ struct sizing {
  * False, with *out unchanged, if that is more bits than the geometry can address. */
 bool sizing_by_bits(uint64_t capacity, double bits_per_key, struct geometry geometry,
                     struct sizing *out);
+
+/* The first layer of one of the `generations` of a window for `capacity` items: m = ceil(n*b/g). */
+bool sizing_generation_by_bits(uint64_t capacity, uint32_t generations, double bits_per_key,
+                               struct geometry geometry, struct sizing *out);
 
 /* The smallest layer whose false-positive rate, when it is full, is at most `error_rate`.
  * False, with *out unchanged, if that is more bits than the geometry can address, or the rate is 0
@@ -66,8 +71,10 @@ double sizing_error_rate(uint64_t items, struct sizing size, struct geometry geo
 /* The most bits that a layer can have: fewer than SIZING_MAX_BITS if the hash is narrow. */
 uint64_t sizing_max_bits(struct geometry geometry);
 
-/* The first layer's part of a scaling filter's error rate; the rest is for growth. */
+/* The first layer's part of a scaling filter's error rate; the rest is for growth. A generation of
+ * a window gives more: it grows only if the window brings more items than were asked for. */
 #define SIZING_FIRST_SHARE 0.625
+#define SIZING_WINDOW_SHARE 0.8
 
 /* A new layer's part of the error rate that is left for growth. `first` is the capacity of the
  * first layer; the new layer raises the filter's total capacity from `before` to `after`. Over any

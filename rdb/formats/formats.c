@@ -39,6 +39,8 @@ static const struct format_row *home_of(const struct filter *filter) {
 /* The advice is always the filter's home: a format that does hold it. */
 const char *formats_obstacle(const struct filter *filter, enum format format) {
     const struct format_row *home = home_of(filter), *wanted = ROWS[format];
+    if (filter->window) return "it has a window, which only BF.SCANDUMP carries";
+    if (filter->layout == LAYOUT_COUNTING) return "it has counters, which only BF.SCANDUMP carries";
     if (!home) {
         const char *layers = single_limit(filter);
         return layers ? layers : "no format has its hash, use BF.SCANDUMP";

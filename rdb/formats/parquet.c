@@ -43,7 +43,7 @@ static uint64_t parquet_size(const struct filter *filter) {
 static void parquet_encode(const struct filter *filter, struct writer *w) {
     const struct layer *layer = &filter->layers[0];
     put_u8(w, HEAD);
-    uint64_t zigzag = 2 * layer_bytes(layer->nbits);
+    uint64_t zigzag = 2 * layer_array_bytes(layer);
     for (; zigzag >= 128; zigzag >>= 7) put_u8(w, (uint8_t)(zigzag | 128));
     put_u8(w, (uint8_t)zigzag);
     memcpy(w->at, TAIL, sizeof(TAIL));

@@ -32,7 +32,7 @@ struct redisbloom_layer redisbloom_layer_of(const struct layer *layer) {
     double bits_per_item = layer->bits_per_item;
     if (bits_per_item == 0) bits_per_item = sizing_redisbloom_bits(layer->error_rate);
     return (struct redisbloom_layer){
-        .nbytes = layer_bytes(layer->nbits),
+        .nbytes = layer_array_bytes(layer),
         .nbits = layer->nbits,
         .items = layer->items,
         .nhashes = layer->nhashes,
@@ -227,7 +227,7 @@ static enum status redisbloom_fill(struct reader *r, struct filter *filter) {
         source.bits = (uint8_t *)(uintptr_t)r->at; // only read from
         source.ones = layer_count_ones(&source);
         if (layer_copy(layer, &source) != STATUS_OK) return STATUS_NOMEM;
-        r->at += layer_bytes(layer->nbits);
+        r->at += layer_array_bytes(layer);
     }
     return STATUS_OK;
 }

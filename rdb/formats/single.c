@@ -13,7 +13,7 @@ const char *single_limit(const struct filter *filter) {
 }
 
 void single_put_bits(struct writer *w, const struct layer *layer) {
-    size_t size = (size_t)layer_bytes(layer->nbits);
+    size_t size = (size_t)layer_array_bytes(layer);
     memcpy(w->at, layer->bits, size);
     w->at += size;
 }

@@ -5,6 +5,7 @@
 #include "rdb/tool/tool.h"
 
 #include <limits.h>
+#include <stdio.h>
 
 int convert_run(const struct options *options) {
     options_need_operands(options, 1, 1, "the filter's file");
@@ -17,12 +18,21 @@ int convert_run(const struct options *options) {
 
 /* ---- Merging ------------------------------------------------------------------------------ */
 
+static void print_window(const struct filter *filter, char *out, size_t size) {
+    if (filter->window) {
+        snprintf(out, size, "%u s in %u generations", filter->window, filter->generations);
+    } else {
+        snprintf(out, size, "none");
+    }
+}
+
 /* Ends the program if an item would set different bits in the two filters. */
 static void check_alike(const struct filter *a, const struct filter *b, const char *path) {
-    uint32_t i = 0;
-    enum difference difference = combine_difference(a, b, &i);
-    const struct layer *x = &a->layers[i], *y = &b->layers[i];
-    switch (difference) {
+    const struct filter *both[] = {a, b};
+    struct mismatch m;
+    char own[48], other[48];
+    if (combine_is_possible(both, 2, &m)) return;
+    switch (m.difference) {
     case DIFFERENCE_NONE: return;
     case DIFFERENCE_SCHEME:
         tool_die("%s: cannot merge, its hash is %s and not %s", path, tool_scheme_name(b->scheme),
@@ -30,12 +40,16 @@ static void check_alike(const struct filter *a, const struct filter *b, const ch
     case DIFFERENCE_LAYOUT:
         tool_die("%s: cannot merge, its layout is %s and not %s", path, tool_layout_name(b->layout),
                  tool_layout_name(a->layout));
+    case DIFFERENCE_WINDOW:
+        print_window(b, own, sizeof(own));
+        print_window(a, other, sizeof(other));
+        tool_die("%s: cannot merge, its window is %s and not %s", path, own, other);
     case DIFFERENCE_BITS:
-        tool_die("%s: cannot merge, layer %u has %llu bits and not %llu", path, i + 1,
-                 (unsigned long long)y->nbits, (unsigned long long)x->nbits);
+        tool_die("%s: cannot merge, layer %u has %llu bits and not %llu", path, m.layer + 1,
+                 (unsigned long long)m.a->nbits, (unsigned long long)m.b->nbits);
     case DIFFERENCE_HASHES:
-        tool_die("%s: cannot merge, layer %u has %u hashes and not %u", path, i + 1, y->nhashes,
-                 x->nhashes);
+        tool_die("%s: cannot merge, layer %u has %u hashes and not %u", path, m.layer + 1,
+                 m.a->nhashes, m.b->nhashes);
     }
 }
 

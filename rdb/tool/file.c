@@ -19,7 +19,6 @@
 #include <unistd.h>
 
 #define MAGIC "BLOOMPRT"
-#define DUMP_LAYERS_AT 20 // where a dump says how many layers it has
 #define FIRST_READ ((size_t)64 * 1024)
 
 const char *file_format_name(enum file_format format) {
@@ -99,19 +98,9 @@ static enum file_format recognise(const struct bytes *bytes) {
     return is_redisbloom(bytes) ? (enum file_format)FORMAT_REDISBLOOM : FILE_PORTABLE;
 }
 
-/* The header's length follows from its number of layers; its decoder checks both again. */
-static size_t dump_header_size(const struct bytes *bytes) {
-    struct reader r = {bytes->at, bytes->len, false};
-    take_uint(&r, 8);
-    for (int i = 8; i < DUMP_LAYERS_AT; i += 4) take_u32(&r);
-    struct filter shape = {.nlayers = take_u32(&r)};
-    size_t size = codec_header_size(&shape);
-    return r.bad || size > bytes->len ? 0 : size;
-}
-
 static enum status decode_dump(const struct bytes *bytes, struct filter **out, const char **fault) {
     *fault = "header";
-    size_t at = dump_header_size(bytes);
+    size_t at = codec_header_length(bytes->at, bytes->len);
     if (at == 0) return STATUS_CORRUPT;
     struct filter *filter;
     // The file has the bits: a header that promises more cannot make the tool allocate it.
@@ -124,7 +113,7 @@ static enum status decode_dump(const struct bytes *bytes, struct filter **out, c
     *fault = "length is not that of the layers' bits";
     if (filter_array_bytes(filter) != bytes->len - at) goto fail;
     for (uint32_t i = 0; i < filter->nlayers; i++) {
-        size_t size = (size_t)layer_bytes(filter->layers[i].nbits);
+        size_t size = (size_t)layer_array_bytes(&filter->layers[i]);
         memcpy(filter->layers[i].bits, bytes->at + at, size);
         at += size;
     }

@@ -81,7 +81,8 @@ const char *tool_scheme_name(enum scheme scheme) {
 }
 
 const char *tool_layout_name(enum layout layout) {
-    return layout == LAYOUT_BLOCKED ? "blocked" : "classic";
+    static const char *const NAMES[LAYOUT_COUNT] = {"classic", "blocked", "counting"};
+    return NAMES[layout];
 }
 
 static void print_usage(FILE *out) {

@@ -81,7 +81,7 @@ struct sorter *sorter_new(struct filter *filter, unsigned nthreads) {
         sorter_free(sorter);
         return NULL;
     }
-    use_huge_pages(layer->bits, (size_t)layer_bytes(layer->nbits));
+    use_huge_pages(layer->bits, (size_t)layer_array_bytes(layer));
     return sorter;
 }
 
@@ -99,7 +99,7 @@ void sorter_free(struct sorter *sorter) {
 /* Prefetching the region's lines in order is faster than in the order of the positions. */
 static uint8_t *fetch_region(const struct sorter *sorter, uint64_t region) {
     uint64_t from = region << sorter->region_log2 >> 3;
-    uint64_t left = layer_bytes(sorter->layer->nbits) - from;
+    uint64_t left = layer_array_bytes(sorter->layer) - from;
     uint64_t bytes = (uint64_t)1 << sorter->region_log2 >> 3;
     uint8_t *bits = sorter->layer->bits + from;
     if (bytes > left) bytes = left;

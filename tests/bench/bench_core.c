@@ -145,10 +145,10 @@ static uint64_t add_batch(struct state *s, size_t n) {
     batch_init(&batch, s->filter);
     for (size_t taken = 0, answered = 0; answered < n;) {
         struct hash hashes[PROBE_ITEMS];
-        bool added[PROBE_ITEMS];
+        struct outcome outcomes[PROBE_ITEMS];
         size_t ready, some = hash_some(s, taken, n, hashes);
-        if (batch_add(&batch, hashes, some, added, &ready) != STATUS_OK) abort();
-        for (size_t i = 0; i < ready; i++) yes += added[i];
+        if (batch_add(&batch, hashes, some, outcomes, &ready) != STATUS_OK) abort();
+        for (size_t i = 0; i < ready; i++) yes += outcomes[i].added;
         taken += some;
         answered += ready;
     }

@@ -184,14 +184,14 @@ static void op_add(struct state *s, uint8_t item) {
     struct packed_view view;
     struct filter *filter = packed_open(s->value, &view);
     struct hash hash = filter_hash(filter, &item, 1);
-    bool added = false;
+    struct outcome outcome = {false, false};
     enum status st;
-    while ((st = filter_add(filter, hash, &added)) == STATUS_GROW) {
+    while ((st = filter_add(filter, hash, &outcome)) == STATUS_GROW) {
         st = grow(s, &filter);
         if (st != STATUS_OK) break;
     }
     packed_close(s->value, filter);
-    model_follows(&s->model, filter, st, added, item);
+    model_follows(&s->model, filter, st, outcome.added, item);
 }
 
 /* What became of each item of a batch. */
@@ -201,10 +201,10 @@ struct answers {
     size_t n;
 };
 
-static void note(struct answers *answers, const bool *added, size_t n) {
+static void note(struct answers *answers, const struct outcome *outcomes, size_t n) {
     for (size_t i = 0; i < n; i++) {
         answers->status[answers->n] = STATUS_OK;
-        answers->added[answers->n++] = added[i];
+        answers->added[answers->n++] = outcomes[i].added;
     }
 }
 
@@ -223,15 +223,15 @@ static bool make_room(struct state *s, struct batch *batch, enum status st,
 static void add_batch(struct state *s, struct batch *batch, const struct hash *hashes, size_t n,
                       struct answers *answers) {
     for (size_t taken = 0; answers->n < n;) {
-        bool added[PROBE_ITEMS];
+        struct outcome outcomes[PROBE_ITEMS];
         size_t ready, some = n - taken < PROBE_ITEMS ? n - taken : PROBE_ITEMS;
-        enum status st = batch_add(batch, hashes + taken, some, added, &ready);
+        enum status st = batch_add(batch, hashes + taken, some, outcomes, &ready);
         taken += some;
-        note(answers, added, ready);
+        note(answers, outcomes, ready);
         while (st != STATUS_OK) {
             if (!make_room(s, batch, st, answers)) return;
-            st = batch_resume(batch, added, &ready);
-            note(answers, added, ready);
+            st = batch_resume(batch, outcomes, &ready);
+            note(answers, outcomes, ready);
         }
     }
 }
@@ -362,9 +362,10 @@ static void op_unite(struct state *s, uint8_t count) {
     if (!packed_is_packed(s->value)) {
         struct filter *into = s->value;
         const struct filter *others[] = {from};
-        uint32_t layer;
+        const struct filter *both[] = {into, from};
+        struct mismatch mismatch;
         bool changed = false;
-        CLAIM(combine_difference(into, from, &layer) == DIFFERENCE_NONE);
+        CLAIM(combine_is_possible(both, 2, &mismatch));
         struct image before = fuzz_image(into);
         enum status st = combine_union(into, others, 1, MOST_BYTES, &changed);
         if (st == STATUS_OK && changed) {

@@ -41,6 +41,7 @@ DEFAULTS = {
     "bf.initial-size": "100",
     "bf.expansion-factor": "2",
     "bf.max-bytes": "0",
+    "bf.window": "0",
 }
 
 INFO_FIELDS = {

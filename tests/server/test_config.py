@@ -244,6 +244,7 @@ OTHERS = {
     "bf.initial-size": "77",
     "bf.expansion-factor": "3",
     "bf.max-bytes": "123456",
+    "bf.window": "3600",
 }
 
 

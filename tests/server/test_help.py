@@ -78,7 +78,7 @@ def test_redis_cli_shows_what_comes_next(server, typed, first):
 
 
 @pytest.mark.parametrize("words, text", [
-    (("BF.RESERVE", "k", "0.01", "10", "LAYOUT", "x"), "ERR bad layout: CLASSIC or BLOCKED"),
+    (("BF.RESERVE", "k", "0.01", "10", "LAYOUT", "x"), "ERR bad layout: CLASSIC, BLOCKED or COUNTING"),
     (("BF.INSERT", "k", "HASH", "x", "ITEMS", "a"), "ERR bad hash: XXH64 or FNV1A"),
     (("BF.EXPORT", "k", "FORMAT", "x"), "ERR bad format: portable, sstable, leveldb, parquet or redisbloom"),
 ])

@@ -43,7 +43,7 @@ def test_expansion_rate_of_a_nonscaling_filter_is_null(call, tail):
     assert call("BF.INFO", "k", "EXPANSION") == array(NULL_BULK)
 
 
-@pytest.mark.parametrize("word", ["", "FOO", "CAP", "CAPACITYX", "Number of filters", "ERROR", "C", "Capacity "])
+@pytest.mark.parametrize("word", ["", "FOO", "CAP", "CAPACITYX", "Number of filters", "C", "Capacity "])
 def test_unknown_info_field_is_refused(call, word):
     call("BF.ADD", "k", "a")
     assert_refused(call, "ERR Invalid information value", "BF.INFO", "k", word)

@@ -8,10 +8,14 @@
 /* filter_add, and filter_grow if the filter has to. */
 __attribute__((unused)) static enum status add_growing(struct filter *filter, struct hash hash,
                                                        uint64_t max_bytes, bool *added) {
-    enum status st = filter_add(filter, hash, added);
-    if (st != STATUS_GROW) return st;
-    st = filter_grow(filter, max_bytes, LIMITS_MAX_LAYERS);
-    return st == STATUS_OK ? filter_add(filter, hash, added) : st;
+    struct outcome outcome;
+    enum status st = filter_add(filter, hash, &outcome);
+    if (st == STATUS_GROW) {
+        st = filter_grow(filter, max_bytes, LIMITS_MAX_LAYERS);
+        if (st == STATUS_OK) st = filter_add(filter, hash, &outcome);
+    }
+    if (st == STATUS_OK) *added = outcome.added;
+    return st;
 }
 
 /* batch_add_many, and filter_grow where the filter has to grow. */

@@ -421,13 +421,13 @@ static void answer(struct run *run, enum status st, bool added) {
 
 static void one_by_one(struct run *run, const struct hash *hashes, size_t n) {
     for (size_t i = 0; i < n; i++) {
-        bool added = false;
-        enum status st = filter_add(run->filter, hashes[i], &added);
+        struct outcome outcome = {false, false};
+        enum status st = filter_add(run->filter, hashes[i], &outcome);
         if (st == STATUS_GROW) {
             st = ask_to_grow(run);
-            if (st == STATUS_OK) st = filter_add(run->filter, hashes[i], &added);
+            if (st == STATUS_OK) st = filter_add(run->filter, hashes[i], &outcome);
         }
-        answer(run, st, added);
+        answer(run, st, outcome.added);
     }
 }
 
@@ -436,19 +436,19 @@ static void in_a_batch(struct run *run, const struct hash *hashes, size_t n) {
     batch_init(&batch, run->filter);
     for (size_t taken = 0, calls = 0; run->n < n; calls++) {
         assert_true(calls < n + 3); // else answers are missing
-        bool added[PROBE_ITEMS];
+        struct outcome outcomes[PROBE_ITEMS];
         size_t ready, some = n - taken < PROBE_ITEMS ? n - taken : PROBE_ITEMS;
-        enum status st = batch_add(&batch, hashes + taken, some, added, &ready);
+        enum status st = batch_add(&batch, hashes + taken, some, outcomes, &ready);
         taken += some;
         for (;;) {
-            for (size_t i = 0; i < ready; i++) answer(run, STATUS_OK, added[i]);
+            for (size_t i = 0; i < ready; i++) answer(run, STATUS_OK, outcomes[i].added);
             if (st == STATUS_OK) break;
             if (st == STATUS_GROW) st = ask_to_grow(run);
             if (st != STATUS_OK) {
                 answer(run, st, false);
                 batch_skip(&batch);
             }
-            st = batch_resume(&batch, added, &ready);
+            st = batch_resume(&batch, outcomes, &ready);
         }
     }
 }

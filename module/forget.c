@@ -1,0 +1,144 @@
+/* The commands of filters that forget: BF.ROTATE for windows, BF.DEL and BF.COUNT for layout
+ * COUNTING. commands.c lists the steps that each command takes. */
+
+#include "module/commands.h"
+#include "module/core/batch.h"
+#include "module/core/window.h"
+#include "module/key.h"
+#include "module/replay.h"
+#include "module/replicate.h"
+#include "module/reply.h"
+
+/* ---- BF.ROTATE ------------------------------------------------------------------------------ */
+
+/* Parses the start of a generation, which only a replayed command has. NULL or the error text. */
+static const char *parse_start(const RedisModuleString *arg, const struct filter *filter,
+                               uint64_t *out) {
+    long long start;
+    uint64_t step = window_step(filter->window, filter->generations);
+    if (RedisModule_StringToLongLong(arg, &start) != REDISMODULE_OK || start <= 0 ||
+        (uint64_t)start % step != 0) {
+        return ERR_BAD_START;
+    }
+    *out = (uint64_t)start;
+    return NULL;
+}
+
+/* The start of the generation that is due by this server's clock. Nothing is due in a window that
+ * has not begun: its first add begins it. */
+static uint64_t due_start(const struct filter *filter) {
+    uint64_t newest = filter_newest(filter)->start;
+    return newest == 0 ? 0 : window_due(filter, (uint64_t)RedisModule_Milliseconds());
+}
+
+/* BF.ROTATE key [start-ms]
+ * Only replayed commands have the start. */
+int cmd_rotate(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
+    if (argc != 2 && argc != 3) return RedisModule_WrongArity(ctx);
+    if (argc == 3 && !replay_is(ctx)) return RedisModule_ReplyWithError(ctx, ERR_ROTATE_TIME);
+    struct key key;
+    const char *error = NULL;
+    uint64_t start = 0;
+    if (!key_open_existing(ctx, argv[1], FOR_WRITING, &key)) goto out;
+    if (key.filter->window == 0) {
+        error = ERR_NO_WINDOW;
+    } else if (argc == 3) {
+        error = parse_start(argv[2], key.filter, &start);
+    } else {
+        start = due_start(key.filter);
+    }
+    if (error) {
+        RedisModule_ReplyWithError(ctx, error);
+        goto out;
+    }
+    if (start > filter_newest(key.filter)->start && key_rotate(&key, start) != STATUS_OK) {
+        reply_no_room(ctx, ERR_CANNOT_GROW, window_rotated_bytes(key.filter, start));
+        goto out;
+    }
+    RedisModule_ReplyWithSimpleString(ctx, "OK");
+    if (key.rotated) {
+        replicate_rotate(ctx, argv[1], start);
+        key_close_changed(&key, NULL);
+        return REDISMODULE_OK;
+    }
+out:
+    key_close(&key);
+    return REDISMODULE_OK;
+}
+
+/* ---- BF.DEL and BF.COUNT -------------------------------------------------------------------- */
+
+/* Whether the key holds a COUNTING filter, or nothing. If not, sends the error. */
+static bool is_counting(const struct key *key, const char *error) {
+    if (!key->filter || key->filter->layout == LAYOUT_COUNTING) return true;
+    RedisModule_ReplyWithError(key->ctx, error);
+    return false;
+}
+
+static struct hash hash_of(const struct filter *filter, const RedisModuleString *item) {
+    size_t len;
+    const char *bytes = RedisModule_StringPtrLen(item, &len);
+    return filter_hash(filter, bytes, len);
+}
+
+/* Removes all items and replies with one element for each. Lists those whose removal changed the
+ * filter in `changing`, and returns how many they are. */
+static size_t remove_each(RedisModuleCtx *ctx, struct filter *filter, RedisModuleString **items,
+                          size_t n, RedisModuleString **changing) {
+    struct batch batch;
+    size_t nchanging = 0;
+    batch_init(&batch, filter);
+    for (size_t taken = 0, answered = 0; answered < n;) {
+        struct hash hashes[PROBE_ITEMS];
+        bool removed[PROBE_ITEMS], changed[PROBE_ITEMS];
+        size_t some = n - taken < PROBE_ITEMS ? n - taken : PROBE_ITEMS;
+        for (size_t i = 0; i < some; i++) hashes[i] = hash_of(filter, items[taken + i]);
+        size_t ready = batch_remove(&batch, hashes, some, removed, changed);
+        for (size_t i = 0; i < ready; i++) {
+            RedisModule_ReplyWithBool(ctx, removed[i]);
+            if (changed[i]) changing[nchanging++] = items[answered + i];
+        }
+        taken += some;
+        answered += ready;
+    }
+    return nchanging;
+}
+
+/* BF.DEL key item [item ...] */
+int cmd_del(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
+    if (argc < 3) return RedisModule_WrongArity(ctx);
+    struct key key;
+    size_t n = (size_t)argc - 2, nchanging = 0;
+    if (!key_open(ctx, argv[1], FOR_WRITING, &key) || !is_counting(&key, ERR_DEL_LAYOUT)) {
+        key_close(&key);
+        return REDISMODULE_OK;
+    }
+    RedisModuleString **changing = RedisModule_Alloc(n * sizeof(*changing));
+    RedisModule_ReplyWithArray(ctx, (long)n);
+    if (key.filter) {
+        nchanging = remove_each(ctx, key.filter, argv + 2, n, changing);
+    } else {
+        for (size_t i = 0; i < n; i++) RedisModule_ReplyWithBool(ctx, 0);
+    }
+    if (nchanging > 0) {
+        replicate_removed(ctx, argv[1], changing, nchanging);
+        key_close_changed(&key, "bf.del");
+    } else {
+        key_close(&key);
+    }
+    RedisModule_Free(changing);
+    return REDISMODULE_OK;
+}
+
+/* BF.COUNT key item */
+int cmd_count(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
+    if (argc != 3) return RedisModule_WrongArity(ctx);
+    struct key key;
+    if (key_open(ctx, argv[1], FOR_READING, &key) && is_counting(&key, ERR_COUNT_LAYOUT)) {
+        const struct filter *filter = key.filter;
+        long long count = filter ? filter_count(filter, hash_of(filter, argv[2])) : 0;
+        RedisModule_ReplyWithLongLong(ctx, count);
+    }
+    key_close(&key);
+    return REDISMODULE_OK;
+}
