@@ -43,6 +43,16 @@ export function memory(bytes) {
   return `${unit ? bytes.toFixed(bytes < 10 ? 2 : bytes < 100 ? 1 : 0) : bytes} ${units[unit]}`;
 }
 
+export const SECONDS = { seconds: 1, minutes: 60, hours: 3600, days: 86400 };
+
+/** 108000 -> "30 hours": in the largest unit of which there are two, rounded to hundredths by `round`. */
+export function duration(seconds, round = Math.round) {
+  const unit = Object.keys(SECONDS).findLast((name) => seconds >= 2 * SECONDS[name]) ?? "seconds";
+  const hundredths = (100 * seconds) / SECONDS[unit], near = Math.round(hundredths);
+  const value = (Math.abs(hundredths - near) < 1e-6 ? near : round(hundredths)) / 100;
+  return `${value.toLocaleString("en-US")} ${value === 1 ? unit.slice(0, -1) : unit}`;
+}
+
 /** 0.00625 -> "0.625 %". */
 export function percent(rate) {
   const value = rate * 100;
