@@ -9,15 +9,15 @@ import { byId, chosen } from "./page.js";
 const NOTES = {
   plain: "Holds every item that was ever added.",
   window: "Forgets an item some time after its last add. Each add counts again in a later generation.",
-  counting: "BF.DEL deletes. Delete only what was added: to delete any other item can remove some that are there.",
+  counting: "BF.DEL deletes. Delete only what was added: deleting any other item can remove some of them.",
   CLASSIC: "Fewest bits for an error rate. An item’s bits lie anywhere in the array.",
   BLOCKED: "One cache line an item: two to three times as fast in large filters, for some more bits.",
   grow: "A layer more whenever it is full, that many times as large. The error rate holds.",
   fixed: "Always one layer: a bit less per item, and every export format can carry it.",
 };
 const TITLES = {
-  plain: { items: "Items", "per-item": "Bits per item", rate: "Error rate when full" },
-  window: { items: "Items per window", "per-item": "Bits per item of a window", rate: "Error rate, promised" },
+  plain: { items: "Items", rate: "Error rate when full" },
+  window: { items: "Items per window", rate: "Error rate, promised" },
 };
 const MOST_SECONDS = 2 ** 32 - 1;
 const MOST_GENERATIONS = 64, DEFAULT_GENERATIONS = 4;
@@ -139,7 +139,7 @@ function showNumbers(params, layer) {
 function showWindow(params, layer) {
   const { capacity, seconds, generations } = params, bytes = totalBytes(params, layer), promise = promisedRate(params, layer);
   put("memory", memory(bytes), `${whole(bytes)} bytes in ${generations + 1} generations of ${whole(arrayBytes(params, layer))}`);
-  put("per-item", (8 * bytes / capacity).toFixed(2), `${whole(layer.m)} bits and ${layer.k} hashes a generation`);
+  put("per-item", (8 * bytes / capacity).toFixed(2), `of a window: ${whole(layer.m)} bits and ${layer.k} hashes a generation`);
   put("found", duration(seconds, Math.floor), `surely gone ${duration(seconds * (1 + 1 / generations), Math.ceil)} after its last add`);
   put("rate", promise < 1 ? percent(promise) : "none", promise < 1 ? `${oneIn(promise)}, all generations together, bursts included`
     : "so few bits promise no rate");
@@ -148,12 +148,13 @@ function showWindow(params, layer) {
 // Beside the textbook, at the promised rate. What cannot be sized has a dash.
 function showGenerations(params, layer) {
   const rate = layer ? promisedRate(params, layer) : 1;
+  const brief = (time) => time.replace(/ (min|\w)\w*$/, " $1"); // "30 h"
   const digits = (bits) => (bits && rate < 1 ? bits.toFixed(1) : "–");
   const rows = GENERATIONS_SHOWN.map((g) => {
     const row = document.createElement("tr");
     const bits = rate < 1 && bitsOfWindow({ ...params, generations: g, bits: undefined, rate });
     row.className = g === params.generations ? "chosen" : "";
-    for (const text of [g, layer ? duration(params.seconds * (1 + 1 / g), Math.ceil) : "–", digits(bits),
+    for (const text of [g, layer ? brief(duration(params.seconds * (1 + 1 / g), Math.ceil)) : "–", digits(bits),
                         digits(rate < 1 && bitsOfChain(rate, g)), digits(rate < 1 && bitsOfSlices(rate, g))])
       row.append(Object.assign(document.createElement("td"), { textContent: text }));
     return row;

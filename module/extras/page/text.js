@@ -45,11 +45,12 @@ export function memory(bytes) {
 
 export const SECONDS = { seconds: 1, minutes: 60, hours: 3600, days: 86400 };
 
-/** 108000 -> "30 hours": in the largest unit of which there are two, rounded to hundredths by `round`. */
+/** 108000 -> "30 hours": in the largest unit of which there are two, rounded by `round`: to hundredths,
+ *  from 100 on to whole units. */
 export function duration(seconds, round = Math.round) {
   const unit = Object.keys(SECONDS).findLast((name) => seconds >= 2 * SECONDS[name]) ?? "seconds";
-  const hundredths = (100 * seconds) / SECONDS[unit], near = Math.round(hundredths);
-  const value = (Math.abs(hundredths - near) < 1e-6 ? near : round(hundredths)) / 100;
+  const exact = seconds / SECONDS[unit], parts = exact < 100 ? 100 : 1, near = Math.round(exact * parts);
+  const value = (Math.abs(exact * parts - near) < 1e-6 ? near : round(exact * parts)) / parts;
   return `${value.toLocaleString("en-US")} ${value === 1 ? unit.slice(0, -1) : unit}`;
 }
 
