@@ -8,7 +8,7 @@ import { byId, chosen } from "./page.js";
 
 const NOTES = {
   plain: "Holds every item that was ever added.",
-  window: "Forgets an item some time after its last add. Each add counts again in a later generation.",
+  window: "Forgets what was not added for that long. An item added again uses room in every generation.",
   counting: "BF.DEL deletes. Delete only what was added: deleting any other item can remove some of them.",
   CLASSIC: "Fewest bits for an error rate. An item’s bits lie anywhere in the array.",
   BLOCKED: "One cache line an item: two to three times as fast in large filters, for some more bits.",
