@@ -171,18 +171,108 @@ def test_the_line_is_copied(browser):
     assert page.find("key").get_attribute("value") == "BF.RESERVE visitors 0.01 1000000 EXPANSION 2"
 
 
+WINDOWS = [  # window, unit, generations, by, value, layout; the line after the key; found for, gone after
+    ("24", "hours", 4, "rate", "1 %", "CLASSIC", "0.01 1000000 WINDOW 86400", "24 hours", "30 hours"),
+    ("90", "seconds", 3, "rate", "0.001", "BLOCKED", "0.001 1000000 WINDOW 90 GENERATIONS 3 LAYOUT BLOCKED", "90 seconds", "2 minutes"),
+    ("1.5", "minutes", 1, "bits", "16", "CLASSIC", "BITSPERKEY 16 1000000 WINDOW 90 GENERATIONS 1", "90 seconds", "3 minutes"),
+    ("30", "days", 64, "rate", "0.02", "CLASSIC", "0.02 1000000 WINDOW 2592000 GENERATIONS 64", "30 days", "30.47 days"),
+]
+
+
+@pytest.mark.parametrize("window, unit, generations, by, value, layout, line, found, gone", WINDOWS)
+def test_seen_in_the_last_shows_the_line_the_times_and_the_bytes_of_all_generations(
+        browser, server, window, unit, generations, by, value, layout, line, found, gone):
+    page = browser.page()
+    page.choose("kind", "window")
+    page.choose("by", by)
+    page.choose("layout", layout)
+    for field, text in (("window", window), ("generations", generations), ("quality", value)):
+        page.set(field, text)
+    page.find("unit").send_keys(unit)
+    assert page.text("command") == "BF.RESERVE visitors " + line
+    assert (page.text("found"), page.text("found-sub")) == (found, f"surely gone {gone} after its last add")
+    number, count, one = map(int, re.match(r"(\d+) bytes in (\d+) generations of (\d+)",
+                                           page.text("memory-sub").replace(",", "")).groups())
+    assert (count, number) == (generations + 1, (generations + 1) * one)
+    assert page.text("per-item") == "%.2f" % (8 * number / 10**6)
+    assert not page.find("growth-field").is_displayed() and not page.find("hashes").is_displayed()
+    made_by_the_server(server, line, one)
+
+
+def made_by_the_server(server, line, array_bytes):
+    """The line makes one array of this size, on a module that takes it."""
+    server.call("FLUSHALL")
+    reply = server.call("BF.RESERVE", "visitors", *line.split())
+    if reply.value in ("ERR Unknown argument received", "ERR bad layout: CLASSIC or BLOCKED"):
+        return
+    assert reply.plain == "OK"
+    (layer,) = layers_of(server.call, "visitors")
+    assert layer.bytes == array_bytes
+
+
+def test_the_table_of_generations_stands_beside_the_textbook(browser):
+    page = browser.page()
+    page.choose("kind", "window")
+    rows = page.js("return [...document.querySelectorAll('#generations-rows tr')].map((row) => [...row.cells].map((c) => c.textContent))")
+    assert [row[:2] for row in rows] == [["1", "2 d"], ["2", "36 h"], ["4", "30 h"], ["8", "27 h"], ["16", "25.5 h"]]
+    assert rows[2][2:] == ["16.8", "16.2", "27.8"]
+    assert page.js("return document.querySelector('#generations-rows .chosen').cells[0].textContent") == "4"
+    assert "16.2 bits by the textbook, age-partitioned slices 27.8" in page.text("generations-reading")
+    page.set("quality", "0.001")
+    assert page.js("return [...document.querySelector('#generations-rows .chosen').cells].slice(3).map((c) => c.textContent)") == ["22.2", "42.2"]
+
+
+def test_so_few_bits_that_a_window_promises_nothing_are_called_that(browser):
+    page = browser.page()
+    page.choose("kind", "window")
+    page.choose("by", "bits")
+    page.set("quality", "2")
+    assert (page.text("rate"), page.text("rate-sub")) == ("none", "so few bits promise no rate")
+    page.set("quality", "16")  # 4.6e-4 a layer, ten times that for five generations
+    assert 0.3 < float(page.text("rate").split()[0]) < 0.6
+
+
+def test_switching_the_measure_of_a_window_keeps_its_size(browser):
+    page = browser.page()
+    page.choose("kind", "window")
+    before = page.text("memory")
+    page.choose("by", "bits")
+    assert page.find("quality").get_attribute("value") == "13.4" and page.text("memory") == before
+    page.choose("by", "rate")
+    assert page.find("quality").get_attribute("value") == "1 %" and page.text("memory") == before
+
+
+def test_deletable_is_layout_counting_in_four_times_the_bytes(browser, server):
+    page = browser.page()
+    page.choose("growth", "fixed")
+    plain = int(page.text("per-item-sub").split()[0].replace(",", ""))
+    page.choose("kind", "counting")
+    assert page.text("command") == "BF.RESERVE visitors 0.01 1000000 LAYOUT COUNTING"
+    assert page.text("per-item-sub") == f"{plain:,} counters of 4 bits"
+    assert page.text("memory-sub") == f"{-(-plain // 2):,} bytes, and the key"
+    assert not page.find("layout-field").is_displayed() and not page.find("expansion").is_enabled()
+    made_by_the_server(server, "0.01 1000000 LAYOUT COUNTING", -(-plain // 2))
+    page.choose("kind", "plain")
+    assert page.text("command") == "BF.RESERVE visitors 0.01 1000000 NONSCALING"
+
+
 BAD_INPUT = [("items", "many"), ("items", "0"), ("items", "1.5"), ("quality", "0"), ("quality", "100 %"),
              ("quality", "often"), ("expansion", "0"), ("expansion", "40000")]
 
 
-@pytest.mark.parametrize("field, value", BAD_INPUT)
-def test_bad_input_is_named_nothing_moves_and_nothing_can_be_copied(browser, field, value):
+BAD_WINDOWS = [("window", "0"), ("window", "-1"), ("window", "a day"), ("window", "1.00001"), ("window", "1193047"),
+               ("generations", "0"), ("generations", "65"), ("generations", "1.5"), ("generations", "")]
+
+
+@pytest.mark.parametrize("kind, field, value", [("plain", *bad) for bad in BAD_INPUT] + [("window", *bad) for bad in BAD_WINDOWS])
+def test_bad_input_is_named_nothing_moves_and_nothing_can_be_copied(browser, kind, field, value):
     page = browser.page()
-    places = "return ['form', 'results', 'plot-rate', 'plot-memory', 'viewer'].map((id) => " \
+    page.choose("kind", kind)
+    places = "return ['form', 'results', 'plot-rate', 'plot-memory', 'generations-figure', 'viewer'].map((id) => " \
              "JSON.stringify(document.getElementById(id).getBoundingClientRect().toJSON()))"
     page.js("scrollTo(0, 0)")
     before = page.js(places)
-    page.set(field, value)
+    page.set(field, value or Keys.DELETE)
     page.js("scrollTo(0, 0)")
     assert page.find(field).get_attribute("aria-invalid") == "true"
     note = page.find(page.find(field).get_attribute("aria-describedby"))
@@ -223,6 +313,29 @@ def test_no_corner_of_the_form_breaks_the_plots(browser):
                 const drawn = [...document.querySelectorAll(".plot *")].map((n) => n.outerHTML + n.textContent).join();
                 if (at("copy").disabled ? drawn !== "" : /NaN|undefined|Infinity/.test(drawn + at("results").textContent) || !drawn)
                   broken.push([by, growth, layout, items, quality, expansion].join(" "));
+              }
+        }
+        return broken;
+        """)
+    assert broken == []
+
+
+def test_no_corner_of_the_other_kinds_breaks_their_results(browser):
+    page = browser.page()
+    broken = page.js("""
+        const at = (id) => document.getElementById(id), broken = [];
+        const press = (name, value) => document.querySelector(`input[name=${name}][value=${value}]`).click();
+        for (const kind of ["window", "counting"]) for (const by of ["rate", "bits"]) for (const layout of ["CLASSIC", "BLOCKED"]) {
+          press("kind", kind), press("by", by), press("layout", layout);
+          for (const items of ["1", "63", "1e5", "1e10", "9e15"]) for (const g of kind === "window" ? ["1", "5", "64"] : ["4"])
+            for (const quality of by === "rate" ? ["0.999", "0.01", "1e-30", "1e-300"] : ["1", "10", "256"])
+              for (const seconds of kind === "window" ? ["1", "4294967295"] : ["1"]) {
+                at("items").value = items, at("quality").value = quality, at("generations").value = g;
+                at("window").value = seconds, at("unit").value = "seconds";
+                at("form").dispatchEvent(new Event("input"));
+                const drawn = [...document.querySelectorAll(".plot *")].map((n) => n.outerHTML + n.textContent).join();
+                if (at("copy").disabled ? drawn !== "" : /NaN|undefined|Infinity|null/.test(drawn + at("results").textContent))
+                  broken.push([kind, by, layout, items, g, quality, seconds].join(" "));
               }
         }
         return broken;
@@ -345,7 +458,7 @@ const behind = (node) => {
     if (!/, 0\\)$/.test(colour)) return colour;
   }
 };
-return [...document.querySelectorAll("h1, h2, h3, p, label, dt, dd, legend, button, code, .choice span, li span, .button, textarea, .text")]
+return [...document.querySelectorAll("h1, h2, h3, p, label, dt, dd, th, td, legend, button, code, .choice span, li span, .button, textarea, .text")]
   .filter((node) => node.textContent.trim() && node.checkVisibility() && !node.closest(".hidden, .skip"))
   .map((node) => {
     const [a, b] = [luminance(getComputedStyle(node).color), luminance(behind(node))];
@@ -355,9 +468,13 @@ return [...document.querySelectorAll("h1, h2, h3, p, label, dt, dd, legend, butt
 
 
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+@pytest.mark.parametrize("kind", ["plain", "window", "counting"])
 @pytest.mark.parametrize("width", [320, 390, 820, 1280])
-def test_it_fits_and_can_be_read_at_every_width_light_and_dark(browser, width, dark):
+def test_it_fits_and_can_be_read_at_every_width_light_and_dark(browser, width, kind, dark):
     page = browser.page(width=width, dark=dark)
+    page.choose("kind", kind)
+    if kind == "window":
+        page.set("window", "1193046")  # hours: the longest window has the longest words
     page.set("key", "a-very-long-key-name-that-somebody-might-have-{tag}:" + "x" * 40)
     page.js("document.getElementById('example').click()")
     assert page.js("return document.documentElement.scrollWidth") <= width
@@ -371,18 +488,23 @@ def test_it_fits_and_can_be_read_at_every_width_light_and_dark(browser, width, d
     assert (background == "rgb(13, 15, 20)") == dark
 
 
-def test_every_control_is_reached_by_the_tab_key_and_named(browser):
+CONTROLS = ("kind", "items", "items-slider", "quality", "quality-slider", "by", "layout", "key", "command", "copy", "plot-memory",
+            "file", "example", "hash", "ask")
+
+
+@pytest.mark.parametrize("kind, own", [("plain", ("growth", "expansion", "plot-rate")), ("window", ("window", "unit", "generations"))])
+def test_every_control_is_reached_by_the_tab_key_and_named(browser, kind, own):
     page = browser.page()
+    page.choose("kind", kind)
     page.js("document.getElementById('example').click(); document.activeElement.blur(); scrollTo(0, 0)")
     reached = []
     for _ in range(40):
         ActionChains(page.driver).send_keys(Keys.TAB).perform()
         node = page.driver.switch_to.active_element
         reached.append(node.get_attribute("id") or node.get_attribute("name") or node.text)
-    for name in ("items", "items-slider", "quality", "quality-slider", "by", "growth", "layout", "key", "expansion",
-                 "command", "copy", "plot-rate", "plot-memory", "file", "example", "hash", "ask"):
+    for name in CONTROLS + own:
         assert name in reached, (name, reached)
-    unnamed = page.js("return [...document.querySelectorAll('input, button, textarea, svg[role], canvas')].filter((n) => "
+    unnamed = page.js("return [...document.querySelectorAll('input, select, button, textarea, svg[role], canvas')].filter((n) => "
                       "!(n.labels?.length || n.textContent.trim() && n.tagName === 'BUTTON' || n.getAttribute('aria-label'))).map((n) => n.outerHTML)")
     assert unnamed == []
 

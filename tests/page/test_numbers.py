@@ -5,6 +5,7 @@ Environment: that of ../server/redis_server.py; BLOOMPORT_TOOL, the command-line
 """
 
 import json
+import math
 import os
 import random
 import re
@@ -106,6 +107,130 @@ def test_rates_are_the_tools():
     for (job, theirs), ours in zip(jobs, page([job for job, _ in jobs])):
         assert "%.6g" % ours == theirs, job
 
+
+# ---- Windows of time, and COUNTING
+
+def window_points(count, seed):
+    rng = random.Random(seed)
+    for params in points(count, 7, seed):
+        params.update(expansion=0, generations=rng.choice((1, 2, 3, 4, 4, 8, 16, 64)), seconds=rng.randint(1, 10**6))
+        yield params
+
+
+def generation(p):
+    """Items and rate of one generation's first layer, as the documents have them."""
+    return -(-p["capacity"] // p["generations"]), 0.8 * (p["rate"] / (p["generations"] + 1)) if "rate" in p else None
+
+
+def tools_size(*words):
+    """The fields that `bloomport size` prints, by name."""
+    out = subprocess.run([TOOL, "size", *map(str, words)], stdout=subprocess.PIPE, check=True, text=True).stdout
+    return dict(re.findall(r"^(\w[\w ]*\w) {2,}([\w.-]+)", out, re.M))
+
+
+def layer_of_a_generation(p):
+    """(m, k, rate): by error rate the tool's size of a plain layer for a generation's items and share
+    of the rate; by bits per key the rule itself."""
+    items, rate = generation(p)
+    layout = ("--layout", "blocked" if p["blocked"] else "classic")
+    if rate is not None:
+        field = tools_size("--items", items, "--error", repr(rate), *layout)
+        return int(field["bits"]), int(field["hashes"]), rate
+    m, k = math.ceil(p["bits"] * p["capacity"] / p["generations"]), min(max(round(p["bits"] * math.log(2)), 1), 30)
+    if p["blocked"]:
+        m, k = -(-m // 256) * 256, 8
+    (rate,) = page([["errorRate", items, {"m": m, "k": k}, p["blocked"]]])  # test_rates_are_the_tools
+    return m, k, rate
+
+
+def test_a_windows_generations_are_sized_by_the_rule():
+    chosen = list(window_points(300, seed=6))
+    for p, ours in zip(chosen, page([["sized", p] for p in chosen])):
+        m, k, rate = layer_of_a_generation(p)
+        g = p["generations"]
+        assert (ours["m"], ours["k"], ours["capacity"]) == (m, k, -(-p["capacity"] // g)), p
+        assert ours["bytes"] == (g + 1) * -(-m // 8), p
+        assert ours["promise"] == pytest.approx(p.get("rate", 2 * (g + 1) * rate), rel=1e-12), p
+
+
+def test_a_windows_sizes_are_the_servers(server):
+    """Until the server has WINDOW this is skipped; from then on it compares by itself."""
+    connection = server.connection()
+    chosen = list(window_points(300, seed=7))
+    for p, ours in zip(chosen, page([["sized", p] for p in chosen])):
+        quality = ("BITSPERKEY", p["bits"]) if "bits" in p else (p["rate"],)
+        reply = connection.call("BF.RESERVE", "w", *quality, p["capacity"], "WINDOW", p["seconds"], "GENERATIONS",
+                                p["generations"], "LAYOUT", "BLOCKED" if p["blocked"] else "CLASSIC")
+        if reply.value == "ERR Unknown argument received":
+            pytest.skip("this server's module has no WINDOW")
+        assert reply.plain == "OK", p
+        (mine,) = layers_of(connection.call, "w")
+        connection.call("DEL", "w").plain
+        assert (ours["m"], ours["k"], ours["capacity"]) == (mine.bits, mine.hashes, mine.capacity), p
+
+
+def test_a_windows_sizes_are_the_tools():
+    """The place for `bloomport size --window`: its bits, hashes and bytes beside the page's."""
+    if "--window" not in subprocess.run([TOOL, "size", "--help"], stdout=subprocess.PIPE, text=True).stdout:
+        pytest.skip("this tool has no size --window")
+    chosen = list(window_points(100, seed=8))
+    for p, ours in zip(chosen, page([["sized", p] for p in chosen])):
+        quality = ("--bits-per-key", p["bits"]) if "bits" in p else ("--error", repr(p["rate"]))
+        field = tools_size("--items", p["capacity"], *quality, "--window", p["seconds"], "--generations", p["generations"],
+                           "--layout", "blocked" if p["blocked"] else "classic")
+        assert (int(field["bits"]), int(field["hashes"])) == (ours["m"], ours["k"]), p
+        assert int(field["memory"]) == ours["bytes"], p
+
+
+def test_a_window_of_four_generations_at_one_percent_takes_at_most_16_8_bits_an_item():
+    (ours,) = page([["sized", {"capacity": 10**6, "rate": 0.01, "generations": 4, "blocked": False}]])
+    assert 16.7 < 8 * ours["bytes"] / 10**6 <= 16.8
+
+
+def test_counting_has_the_layer_of_classic_in_four_times_the_bytes():
+    chosen = [{**p, "expansion": 0, "blocked": False, "counting": True} for p in points(100, 7, seed=9)]
+    for p, ours in zip(chosen, page([["sized", p] for p in chosen])):
+        quality = ("--bits-per-key", p["bits"]) if "bits" in p else ("--error", repr(p["rate"]))
+        field = tools_size("--items", p["capacity"], *quality)
+        assert (ours["m"], ours["k"]) == (int(field["bits"]), int(field["hashes"])), p
+        assert ours["bytes"] == -(-ours["m"] // 2), p
+
+
+def rate_of_slices(k, g):
+    """By following the length of the run of matches from slice to slice."""
+    runs, found = [1.0] + [0.0] * (k - 1), 0.0  # runs[j]: the last j slices match, and not k in a row yet
+    for i in range(k + g):
+        fill = 1 - 2 ** (-min(i + 1, k) / k)
+        found += runs[-1] * fill
+        runs = [sum(runs) * (1 - fill)] + [run * fill for run in runs[:-1]]
+    return found
+
+
+@pytest.mark.parametrize("rate", [0.5, 0.1, 0.01, 0.001, 1e-7])
+def test_the_textbook_beside_the_table_is_the_papers(rate):
+    for g in (1, 2, 4, 8, 16):
+        k = next(k for k in range(1, 60) if rate_of_slices(k, g) <= rate)
+        chain, slices = page([["bitsOfChain", rate, g], ["bitsOfSlices", rate, g]])
+        assert slices == pytest.approx(k * (k + g) / g / math.log(2), rel=1e-12), g
+        assert chain == pytest.approx(math.log2((g + 1) / rate) * (1 + 1 / g) / math.log(2), rel=1e-12), g
+
+
+def test_the_textbooks_known_figures_are_there():
+    figures = page([[name, rate, 4] for rate in (0.01, 0.001) for name in ("bitsOfChain", "bitsOfSlices")])
+    assert ["%.1f" % bits for bits in figures] == ["16.2", "27.8", "22.2", "42.2"]
+
+
+DURATIONS = [(1, "floor", "1 second"), (90, "floor", "90 seconds"), (86400, "floor", "24 hours"), (108000, "ceil", "30 hours"),
+             (172800, "floor", "2 days"), (100 * 4 / 3, "ceil", "2.23 minutes"), (100 * 4 / 3, "floor", "2.22 minutes"),
+             (106.25, "ceil", "107 seconds"), (2**32 - 1, "floor", "49,710 days"), (1 + 1 / 64, "ceil", "1.02 seconds")]
+
+
+@pytest.mark.parametrize("seconds, rounded, text", DURATIONS)
+def test_a_time_is_written_in_the_largest_unit_of_which_there_are_two(seconds, rounded, text):
+    assert page([["duration", seconds, rounded]]) == [text]
+
+
+# ---- The viewer
 
 def random_files(count, folder, seed):
     """Filters in files, of every format that the viewer opens, from hardly filled to every bit set."""

@@ -8,6 +8,7 @@ import { BLOCK, rateBlockedWhenFull, rateWhenFull } from "./rate.js";
 const MAX_BITS = 2 ** 53;
 const MAX_BLOCKED_BITS = 2 ** 40;
 const FIRST_SHARE = 0.625;
+const GENERATION_SHARE = 0.8; // of a generation's rate, for its first layer; the rest is for bursts
 const SLOW_LAYERS = 16; // from here on a new layer has at least the capacity of all before it
 
 const clampHashes = (k) => Math.min(Math.max(Math.floor(k + 0.5), 1), 30);
@@ -18,9 +19,9 @@ export function errorRate(items, { m, k }, blocked) {
   return blocked ? rateBlockedWhenFull(items, m / BLOCK) : rateWhenFull(items, m, k);
 }
 
-/** { m, k } of a layer with b bits per item. */
-export function sizeByBits(capacity, b, blocked) {
-  const m = Math.ceil(capacity * b);
+/** { m, k } of a layer with b bits per item. The layer is one of `parts` that share the items. */
+export function sizeByBits(capacity, b, blocked, parts = 1) {
+  const m = Math.ceil((capacity * b) / parts);
   const size = blocked ? { m: Math.ceil(m / BLOCK) * BLOCK, k: 8 } : { m, k: clampHashes(b * LN2) };
   return inRange(size.m, blocked) ? size : null;
 }
@@ -79,6 +80,39 @@ export function firstLayer({ capacity, rate, bits, expansion, blocked }) {
   const size = bits ? sizeByBits(capacity, bits, blocked) : sizeByError(capacity, share, blocked);
   return size && { capacity, rate: bits ? errorRate(capacity, size, blocked) : share, ...size };
 }
+
+// ---- Windows of time: a chain of generations + 1, each for its part of the items
+
+/** The first layer of every generation of a window that brings `capacity` items: { capacity, rate, m, k },
+ *  or null. */
+export function generationLayer({ capacity, rate, bits, generations, blocked }) {
+  const part = Math.ceil(capacity / generations), share = GENERATION_SHARE * (rate / (generations + 1));
+  const size = bits ? sizeByBits(capacity, bits, blocked, generations) : sizeByError(part, share, blocked);
+  return size && { capacity: part, rate: bits ? errorRate(part, size, blocked) : share, ...size };
+}
+
+/** The rate that, asked for a window, gives its layers this one. */
+export const rateForGeneration = (layerRate, generations) => (layerRate / GENERATION_SHARE) * (generations + 1);
+
+// ---- All kinds
+
+/** The layer that BF.RESERVE makes first. Parameters with `generations` are a window's. */
+export const layerOf = (params) => (params.generations ? generationLayer(params) : firstLayer(params));
+
+/** The bytes of one array: COUNTING has a counter of 4 bits where the others have a bit. */
+export const arrayBytes = ({ counting }, { m }) => Math.ceil(m / (counting ? 2 : 8));
+
+/** The bytes of what holds the items: one array, or those of all generations of a window. */
+export const totalBytes = (params, layer) => ((params.generations || 0) + 1) * arrayBytes(params, layer);
+
+/** The false-positive rate that is promised, whatever comes; over 1 it promises nothing. */
+export function promisedRate({ capacity, rate, bits, expansion, generations, blocked }, layer) {
+  if (!bits) return rate;
+  if (generations) return 2 * (generations + 1) * layer.rate;
+  return (expansion ? 2 : 1) * errorRate(capacity, layer, blocked);
+}
+
+// ---- Chains
 
 /** The layer that follows `layers`, or null. */
 export function nextLayer({ rate, bits, expansion, blocked }, layers) {

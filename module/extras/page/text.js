@@ -43,6 +43,17 @@ export function memory(bytes) {
   return `${unit ? bytes.toFixed(bytes < 10 ? 2 : bytes < 100 ? 1 : 0) : bytes} ${units[unit]}`;
 }
 
+export const SECONDS = { seconds: 1, minutes: 60, hours: 3600, days: 86400 };
+
+/** 108000 -> "30 hours": in the largest unit of which there are two, rounded by `round`: to hundredths,
+ *  from 100 on to whole units. */
+export function duration(seconds, round = Math.round) {
+  const unit = Object.keys(SECONDS).findLast((name) => seconds >= 2 * SECONDS[name]) ?? "seconds";
+  const exact = seconds / SECONDS[unit], parts = exact < 100 ? 100 : 1, near = Math.round(exact * parts);
+  const value = (Math.abs(exact * parts - near) < 1e-6 ? near : round(exact * parts)) / parts;
+  return `${value.toLocaleString("en-US")} ${value === 1 ? unit.slice(0, -1) : unit}`;
+}
+
 /** 0.00625 -> "0.625 %". */
 export function percent(rate) {
   const value = rate * 100;
