@@ -23,7 +23,7 @@ OFFSET, STOPPED = 0, 8  # where the file has them
 FIELD = struct.Struct("=q")
 SLACK_MS = 10  # that far may a server be from a clock that runs
 SHOWN_SECONDS = 30
-CALM = {"repl-timeout": "1000000"}  # seconds; the server multiplies it by 1000 in an int
+CALM = {"repl-timeout": "2000000"}  # seconds; the server multiplies it by 1000 in an int
 
 
 class Clock:

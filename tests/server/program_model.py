@@ -58,8 +58,9 @@ class Contents:
 class Model:
     DATABASES = 2
 
-    def __init__(self, contents=None):
-        self.contents = contents or Contents()
+    def __init__(self, contents=None, now_ms=lambda: time.time_ns() // 1_000_000):
+        """`now_ms` returns the time that the server shows; it stands still while a command runs."""
+        self.contents, self.now_ms = contents or Contents(), now_ms
         self.databases = [{} for _ in range(self.DATABASES)]
         self.faults = []  # answers that cannot be
 
@@ -80,6 +81,9 @@ class Model:
 
     def drop(self, db, key):
         self.databases[db].pop(key, None)
+
+    def keys(self):
+        return [(db, key) for db, held_by_key in enumerate(self.databases) for key in sorted(held_by_key)]
 
     def filters(self, db):
         return [key for key, held in self.databases[db].items() if held.is_filter]
@@ -199,7 +203,7 @@ def loadchunk(model, db, words, reply):
 @learns("RESTORE", "RESTORE-ASKING")
 def restore(model, db, words, reply):
     model.put(db, words[1], model.contents.dumps.get(words[3], Held(is_filter=False)).copy())
-    if has(words[4:], b"ABSTTL") and 0 < int(words[2]) < time.time() * 1000:
+    if has(words[4:], b"ABSTTL") and 0 < int(words[2]) < model.now_ms():
         model.drop(db, words[1])
 
 
@@ -254,9 +258,9 @@ def flushdb(model, db, words, reply):
 
 @learns("EXPIRE", "PEXPIRE", "EXPIREAT", "PEXPIREAT")
 def expire(model, db, words, reply):
-    """Times are far in the future or past: then the key is gone at once."""
+    """A time that is past: the key is gone at once. The others end when a clock is moved."""
     name, when = words[0].upper(), int(words[2])
     scale = 1 if name.startswith(b"P") else 1000
-    now = time.time() * 1000 if name.endswith(b"AT") else 0
+    now = model.now_ms() if name.endswith(b"AT") else 0
     if reply.value and when * scale <= now:
         model.drop(db, words[1])

@@ -17,6 +17,7 @@ import sys
 from collections import namedtuple
 
 from checks import changes
+from clock import CALM
 from filters import QUIET, follow, look, same_filter, server_info, until, until_in_sync
 from program_model import Contents, Model
 from programs import Program, Step
@@ -26,10 +27,14 @@ from resp import OK, Connection
 FILTER_TYPES = ("bloomport", "MBbloom--")
 AOF = {"appendonly": "yes", "appendfsync": "no", "auto-aof-rewrite-percentage": "0"}
 # rdb-key-save-delay: microseconds for each key, so that children that save live for a while.
-COMMON = dict(QUIET, **AOF, **{"rdb-key-save-delay": "1000", "databases": "2"})
+COMMON = dict(QUIET, **AOF, **CALM, **{"rdb-key-save-delay": "1000", "databases": "2"})
 MASTER_ARGS = ("max-bytes", "20000")
 OTHER_ARGS = ("error-rate", "0.2", "bits-per-key", "7", "initial-size", "17", "expansion-factor", "5", "max-bytes", "300")
 LOOK_UP_EVERY, LOOK_UP_MOST = 10, 300
+
+# All clocks stand still here until the program moves them, so that a seed's program is always the same.
+START_MS = 1_700_000_000_123
+SKEWS = [0, 5 * 3600_000, -7 * 3600_000, 3 * 86_400_000]  # the replica's clock at the start, in turn
 
 SCRIPT = """
 local replies, at = {}, 1
@@ -62,15 +67,19 @@ class Fleet:
 
     def __init__(self, seed, contents=None):
         self.servers, self.problems, self.count = [], [], 0
-        self.model = Model(contents)
-        self.master = self.add_server(Server(config=COMMON, module_args=MASTER_ARGS, tcp=True)).start()
+        self.master = self.new_server(COMMON, MASTER_ARGS).start()
+        self.model = Model(contents, self.master.clock.now_ms)
         loading = {"repl-diskless-load": ("disabled", "swapdb")[seed % 2]}
-        self.replica = self.add_server(Server(config=dict(COMMON, **loading), module_args=OTHER_ARGS, tcp=True)).start()
+        self.replica = self.new_server(dict(COMMON, **loading), OTHER_ARGS, SKEWS[seed // 2 % len(SKEWS)]).start()
         follow(self.replica, self.master)
         self.connection, self.db = Connection(self.master.socket, 2 + seed % 2), 0
         self.reader = Connection(self.master.socket)
 
-    def add_server(self, server):
+    def new_server(self, config, module_args, offset_ms=0):
+        """Not started yet; its clock stands at START_MS + offset_ms."""
+        server = Server(config=config, module_args=module_args, tcp=True, has_clock=True)
+        server.clock.stop(START_MS)
+        server.clock.set(offset_ms)
         self.servers.append(server)
         return server
 
@@ -149,12 +158,35 @@ class Fleet:
                 words = ["REPLICAOF", "127.0.0.1", self.master.port]
             assert self.replica.call(*words) == OK
 
+    def do_clock(self, step):
+        for _, name, ms in step.commands:
+            ends = self.times_of_expiry()
+            {b"master": self.master, b"replica": self.replica}[name].clock.advance(int(ms))
+            self.expire(ends)
+
+    def times_of_expiry(self):
+        """{(database, key): ms} of the keys that have one, as the master has them."""
+        return {(db, key): self.read(db, "PEXPIRETIME", key).plain for db, key in self.model.keys()}
+
+    def expire(self, ends):
+        """Touches what has expired, so that it is gone when the clock jumps back. The server alone would
+        delete it some time later."""
+        for (db, key), end in ends.items():
+            has_expired = 0 < end < self.model.now_ms()
+            if self.read(db, "EXISTS", key).value == has_expired:
+                self.problem("master", "another key than expected expired", "%r, at %d" % ((db, key), end))
+            if has_expired:
+                self.model.drop(db, key)
+
+    def read(self, db, *words):
+        self.reader.call("SELECT", db).plain
+        return self.reader.call(*words)
+
     def look_up_one_filter(self):
         found = [(db, key) for db in range(2) for key in sorted(self.model.filters(db))]
         if found:
             db, key = found[self.count % len(found)]
-            self.reader.call("SELECT", db)
-            self.check_items("master", self.reader.call, key, sorted(self.model.get(db, key).items)[:LOOK_UP_MOST])
+            self.check_items("master", lambda *words: self.read(db, *words), key, sorted(self.model.get(db, key).items)[:LOOK_UP_MOST])
 
     def check_items(self, where, call, key, items):
         """Whether the filter has these items, unless it is being loaded."""
@@ -209,7 +241,18 @@ class Fleet:
             until_in_sync(self.replica, self.master)
         except (AssertionError, OSError) as problem:
             return self.problem("replica", "does not follow", "%s\n%s" % (problem, complaints(self.replica)))
+        self.compare_dumps(truth)
+        self.replica.clock.set(self.master.clock.offset_ms)  # answers depend on the time
         return self.compare("replica", truth, self.replica)
+
+    def compare_dumps(self, truth):
+        """By the replica's own clock, which hides keys that have expired by it."""
+        connection = Connection(self.replica.socket)
+        for (db, key), entry in truth.items():
+            connection.call("SELECT", db).plain
+            if connection.call("DUMP", key).value != entry.dump and entry.expires < 0:
+                self.problem("replica", "another DUMP by its own clock", repr((db, key)))
+        connection.close()
 
     def check_rdb(self, truth):
         self.wait_for_children(self.master)  # the replica's sync may be one
@@ -251,7 +294,7 @@ class Fleet:
     def revive(self, where, truth, source, name):
         """A server with other settings starts from the files of `source`."""
         aof = {} if name == "appendonlydir" else {"appendonly": "no"}
-        server = self.add_server(Server(config=dict(COMMON, **aof), module_args=OTHER_ARGS))
+        server = self.new_server(dict(COMMON, **aof), OTHER_ARGS, self.master.clock.offset_ms)
         path = os.path.join(source.directory, name)
         (shutil.copytree if os.path.isdir(path) else shutil.copy)(path, os.path.join(server.directory, name))
         try:
@@ -294,6 +337,7 @@ class Fleet:
 
 
 INFO = ("INFO", "persistence")
+NOT_COMMANDS = ("replica", "clock")
 Entry = namedtuple("Entry", "type expires dump look")
 
 
@@ -409,7 +453,7 @@ class Shrinker:
 
     def take_apart(self):
         """Transactions and scripts into single commands, if it fails all the same."""
-        apart = [Step(step.db, step.way if step.way == "replica" else "plain", [words]) for step in self.steps for words in step.commands]
+        apart = [Step(step.db, step.way if step.way in NOT_COMMANDS else "plain", [words]) for step in self.steps for words in step.commands]
         if self.fails(apart):
             self.steps = apart
 
