@@ -18,7 +18,7 @@ from collections import namedtuple
 
 from checks import changes
 from clock import CALM
-from filters import QUIET, follow, look, same_filter, server_info, until, until_in_sync
+from filters import PROBES, QUIET, follow, look, same_filter, server_info, until, until_in_sync
 from program_model import Contents, Model
 from programs import Program, Step
 from redis_server import Server, ServerDied
@@ -186,18 +186,23 @@ class Fleet:
         found = [(db, key) for db in range(2) for key in sorted(self.model.filters(db))]
         if found:
             db, key = found[self.count % len(found)]
-            self.check_items("master", lambda *words: self.read(db, *words), key, sorted(self.model.get(db, key).items)[:LOOK_UP_MOST])
+            self.check_items("master", lambda *words: self.read(db, *words), db, key, LOOK_UP_MOST)
 
-    def check_items(self, where, call, key, items):
-        """Whether the filter has these items, unless it is being loaded."""
+    def check_items(self, where, call, db, key, most=None):
+        """Whether the filter has the items that it must have, and none if it must have none, unless it is being
+        loaded. The server's clock must be the master's."""
+        held, now_ms = self.model.get(db, key).items, self.model.now_ms()
+        is_empty = held.is_empty(now_ms)
+        items = PROBES if is_empty else sorted(held.found(now_ms))[:most]
         if not items:
             return
         answers = call("BF.MEXISTS", key, *items)
         if answers.is_error:
             return
-        lost = [item for item, answer in zip(items, answers.plain) if not answer]
-        if lost:
-            self.problem(where, "lost items", "%r: %d of %d, %r" % (key, len(lost), len(items), lost[:3]))
+        wrong = [item for item, answer in zip(items, answers.plain) if bool(answer) == is_empty]
+        if wrong:
+            what = "found items that are over" if is_empty else "lost items"
+            self.problem(where, what, "%r: %d of %d, %r" % (key, len(wrong), len(items), wrong[:3]))
 
     # ---- The end
 
@@ -233,7 +238,7 @@ class Fleet:
         for db in range(2):
             connection.call("SELECT", db)
             for key in sorted(self.model.filters(db)):
-                self.check_items(where, connection.call, key, sorted(self.model.get(db, key).items))
+                self.check_items(where, connection.call, db, key)
         connection.close()
 
     def check_replica(self, truth):

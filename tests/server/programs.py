@@ -198,7 +198,7 @@ class Program:
             return None
         scheme = stats.plain[stats.plain.index("hash" if "hash" in stats.plain else b"hash") + 1]
         scheme = scheme if isinstance(scheme, bytes) else scheme.encode()
-        self.model.contents.met_export(form.encode(), scheme, data.value, held.items)
+        self.model.contents.met_export(form.encode(), scheme, data.value, held.items.found(self.model.now_ms()))
         return form, scheme.decode(), data.value
 
 
