@@ -16,9 +16,11 @@ import shutil
 import sys
 from collections import namedtuple
 
+import programs_forgetting  # noqa: F401  (more entries of the tables)
 from checks import changes
 from clock import CALM
 from filters import PROBES, QUIET, follow, look, same_filter, server_info, until, until_in_sync
+from program_items import WindowItems
 from program_model import Contents, Model
 from programs import Program, Step
 from redis_server import Server, ServerDied
@@ -231,7 +233,20 @@ class Fleet:
             one = seen.get(name) if seen.get(name) in (None, *FILTER_TYPES) else "other"
             if one != expected.get(name):
                 self.problem("master", "another type than the replies said", "%r: %s, not %s" % (name, one, expected.get(name)))
+        self.check_windows()
         self.check_all_items("master", self.master)
+
+    def check_windows(self):
+        """Whether each filter has the window that it was created with, unless it is being loaded."""
+        for db, key in self.model.keys():
+            items = self.model.get(db, key).items
+            expected = [items.seconds, items.generations] if isinstance(items, WindowItems) else None
+            reply = self.read(db, "BF.INFO", key, "WINDOW")
+            if reply.is_error:  # or another type than a filter
+                continue
+            (shown,) = reply.plain  # in an array of one
+            if (shown and shown[:2]) != expected:
+                self.problem("master", "another window", "%r: %s, not %s" % ((db, key), shown, expected))
 
     def check_all_items(self, where, server):
         connection = Connection(server.socket)

@@ -1,5 +1,5 @@
 """The parts of random programs: two tables, GENERATORS and OPTIONS. Each entry is one function with a
-weight; a new command or a new option is one more entry.
+weight; a new command or a new option is one more entry. programs_forgetting.py has more of them.
 
     @generator(weight)              def name(p): returns a list of commands, each a list of words
     @option(chance, *commands)      def name(p): returns an option's words
@@ -132,6 +132,11 @@ class Program:
         found = self.model.filters(self.db)
         return self.random.choice(found) if found and not self.chance(0.05) else self.key()
 
+    def filter_of(self, kind):
+        """A filter of this kind (program_items.py), nearly always if there is one."""
+        found = [key for key in self.model.filters(self.db) if isinstance(self.model.get(self.db, key).items, kind)]
+        return self.random.choice(found) if found and not self.chance(0.05) else self.filter()
+
     def free_key(self):
         """A key that holds nothing, if there is one and mostly."""
         free = [key for key in KEYS if not self.model.get(self.db, key)]
@@ -255,7 +260,7 @@ def option_nonscaling(p):
 
 @option(0.3, "BF.INSERT", "BF.RESERVE")
 def option_layout(p):
-    return ["LAYOUT", p.spelled(p.one("CLASSIC", "BLOCKED"))]
+    return ["LAYOUT", p.spelled(p.one("CLASSIC", "BLOCKED", "BLOCKED", "COUNTING"))]
 
 
 @option(0.25, "BF.INSERT", "BF.RESERVE")
