@@ -1,12 +1,15 @@
-"""The model of filters that forget (program_items.py) against such filters written out in plain Python, as
+"""The model of filters that forget (program_items.py, program_model.py) against such filters written out in plain Python, as
 simply as they can be: it accepts all that a right one answers, and notices a wrong one."""
 
 import random
+import struct
 
 import pytest
 
 from bloom_model import xxh64
-from program_items import SATURATED, CountedItems, WindowItems
+from program_items import SATURATED, CountedItems, Items, WindowItems
+from program_model import Model
+from resp import OK, ONE, ZERO, array, error, integer
 
 START = 1_700_000_000_123
 ITEMS = [b"item%d" % i for i in range(40)]
@@ -210,3 +213,102 @@ def test_the_model_of_counting_filters_merges_and_intersects_as_counters_do():
         for item in ITEMS:
             assert models[0].count(item, reals[0].count(item), 0) is None
         assert faults_of_counting(reals[0], models[0], 2, spoils=False) == []
+
+
+# ---- What the model learns from commands -------------------------------------------------------------
+
+
+def learn(model, line, reply=OK):
+    words = [word if isinstance(word, bytes) else word.encode() for word in (line.split() if isinstance(line, str) else line)]
+    model.learn(0, words, reply)
+    held = model.get(0, words[1])
+    return held and held.items
+
+
+@pytest.mark.parametrize(
+    "line, reply, expected",
+    [
+        ("BF.RESERVE k 0.01 100", OK, Items),
+        ("bf.reserve k 0.01 100 window 60", OK, (60, 4)),
+        ("BF.RESERVE k BITSPERKEY 8 100 GENERATIONS 2 WINDOW 7", OK, (7, 2)),
+        ("BF.RESERVE k 0.01 100 LAYOUT counting", OK, CountedItems),
+        ("BF.RESERVE k 0.01 100 WINDOW 60", error("ERR any"), None),
+        ("BF.INSERT k WINDOW 60 ITEMS a", array(ONE), (60, 4)),
+        ("BF.INSERT k ITEMS WINDOW 60", array(ONE, ONE), Items),
+        ("BF.INSERT k LAYOUT COUNTING ITEMS a", array(ONE), CountedItems),
+        ("BF.ADD k a", ONE, Items),
+    ],
+)
+def test_the_model_learns_the_kind_of_filter_from_the_command_that_creates_it(line, reply, expected):
+    found = learn(Model(now_ms=lambda: START), line, reply)
+    kind = (found.seconds, found.generations) if isinstance(found, WindowItems) else found and type(found)
+    assert kind == expected
+
+
+@pytest.mark.parametrize(
+    "line, reply, expected",
+    [
+        ("BF.ADD k a", ONE, WindowItems),
+        ("BF.INSERT k ERROR 0.1 ITEMS a", array(ONE), WindowItems),
+        ("BF.INSERT k NONSCALING ITEMS a", array(ONE), Items),
+        ("BF.INSERT k EXPANSION 0 ITEMS a", array(ONE), Items),
+        ("BF.INSERT k LAYOUT COUNTING ITEMS a", array(ONE), CountedItems),
+        ("BF.RESERVE k 0.01 100", OK, Items),
+    ],
+)
+def test_the_model_learns_the_setting_window(line, reply, expected):
+    model = Model(now_ms=lambda: START)
+    learn(model, "CONFIG SET bf.window 30")
+    assert type(learn(model, line, reply)) is expected
+
+
+def test_the_model_takes_a_creation_with_a_time_that_is_over_for_none():
+    model = Model(now_ms=lambda: START)
+    assert learn(model, "BF.RESERVE k 0.01 100 PXAT %d" % (START - 1)) is None
+    assert learn(model, "BF.RESERVE k 0.01 100 PXAT %d" % START)
+    assert learn(model, "BF.INSERT k PXAT 1 ITEMS a", array(ONE)).found(START) == {b"a"}  # it exists: the time is not used
+
+
+def test_the_model_learns_a_windows_answers_and_finds_what_is_wrong():
+    now = [START]
+    model = Model(now_ms=lambda: now[0])
+    learn(model, "BF.RESERVE k 0.01 100 WINDOW 60")
+    learn(model, "BF.MADD k a b a", array(ONE, ONE, ZERO))
+    assert model.faults == []
+    learn(model, "BF.ADD k a", ONE)
+    now[0] += 75_001
+    assert model.get(0, b"k").items.is_empty(now[0])
+    learn(model, "BF.ADD k b", ZERO)
+    learn(model, "BF.DEL k b", array(ONE))
+    assert [fault.split(":")[1][:24] for fault in model.faults] == [" an add of b'a' was answ", " an add of b'b' was answ", " BF.DEL of b'b' was answ"]
+
+
+def test_the_model_learns_deletions_and_finds_what_is_wrong():
+    model = Model(now_ms=lambda: START)
+    learn(model, "BF.RESERVE k 0.01 100 LAYOUT COUNTING")
+    learn(model, "BF.MADD k a a b", array(ONE, ZERO, ONE))
+    learn(model, "BF.DEL k a a c", array(ONE, ONE, ZERO))
+    assert model.get(0, b"k").items.found(START) == {b"b"}
+    learn(model, "BF.COUNT k b", ONE)
+    learn(model, "BF.DEL missing a", array(ZERO))
+    learn(model, "BF.COUNT missing a", ZERO)
+    assert model.faults == []
+    learn(model, "BF.COUNT k b", ZERO)
+    learn(model, "BF.COUNT k a", integer(2))
+    learn(model, "BF.DEL k b", array(ZERO))
+    assert len(model.faults) == 3
+
+
+def header_of_version_2(layout=0, window=0, generations=0, starts=(0,)):
+    """rdb/FORMAT.md, version 2; what the model does not read is 0."""
+    head = struct.pack("<8sIBBHIIddQIIQ", b"BLOOMPRT", 2, 0, layout, 0, 2, len(starts), 0.01, 0, 0, window, generations, 100)
+    return head.ljust(128, b"\0") + b"".join(struct.pack("<44xQ12x", start) for start in starts) + bytes(8)
+
+
+def test_the_model_learns_the_kind_of_filter_from_the_header_of_a_load():
+    model = Model(now_ms=lambda: START)
+    window = learn(model, ["BF.LOADCHUNK", "w", "1", header_of_version_2(0, 60, 2, (30_000, 60_000, 60_000))])
+    assert (window.seconds, window.generations, window.newest) == (60, 2, 60_000)
+    assert not window.is_empty(START)
+    counting = learn(model, ["BF.LOADCHUNK", "c", "1", header_of_version_2(2)])
+    assert type(counting) is CountedItems and counting.is_spoiled
