@@ -66,13 +66,15 @@ FAULTS_OBJ = $(OBJ)/tests/server/faults.o
 FAULTS_SO = $(OBJ)/faults.so
 NEIGHBOUR_OBJ = $(OBJ)/tests/server/neighbour.o
 NEIGHBOUR_SO = $(OBJ)/neighbour.so
+CLOCK_OBJ = $(OBJ)/tests/support/clock.o
+CLOCK_SO = $(OBJ)/clock.so
 FUZZ_SHARED = $(addprefix $(OBJ)/tests/fuzz/,fuzz.o $(if $(FUZZER),,replay.o))
 # Compiled by the Makefile's two rules, without redismodule.h and with it.
-PURE_PROGRAM_OBJ = $(addsuffix .o,$(UNIT) $(FUZZ) $(LARGE) $(STUDY) $(BENCH)) $(FUZZ_SHARED)
+PURE_PROGRAM_OBJ = $(addsuffix .o,$(UNIT) $(FUZZ) $(LARGE) $(STUDY) $(BENCH)) $(FUZZ_SHARED) $(CLOCK_OBJ)
 GLUE_TEST_OBJ = $(FLOOR_OBJ) $(FAULTS_OBJ) $(NEIGHBOUR_OBJ)
 
 # The module with an allocator that fails on demand: tests/server/faults.c.
-$(FAULTS_SO): $(GLUE_OBJ) $(PURE_OBJ) $(FAULTS_OBJ) | $(NEIGHBOUR_SO)
+$(FAULTS_SO): $(GLUE_OBJ) $(PURE_OBJ) $(FAULTS_OBJ) | $(NEIGHBOUR_SO) $(CLOCK_SO)
 	$(SAY) LINK $@
 	$(Q)$(CC) $(SANITIZE) $(LDFLAGS) -shared -Wl,--wrap=mem_set_hooks,--wrap=command_table_register -o $@ $^ -lm
 
@@ -80,7 +82,11 @@ $(FAULTS_SO): $(GLUE_OBJ) $(PURE_OBJ) $(FAULTS_OBJ) | $(NEIGHBOUR_SO)
 # module above needs this one too. The other is the one that does nothing: tests/bench/floor.c.
 $(NEIGHBOUR_SO): $(NEIGHBOUR_OBJ)
 $(FLOOR_SO): $(FLOOR_OBJ)
-$(NEIGHBOUR_SO) $(FLOOR_SO):
+# A clock that tests can move: tests/support/clock.c. No sanitizer: it is in the process before the
+# sanitizer's runtime is ready.
+$(CLOCK_OBJ) $(CLOCK_SO): SANITIZE =
+$(CLOCK_SO): $(CLOCK_OBJ)
+$(NEIGHBOUR_SO) $(FLOOR_SO) $(CLOCK_SO):
 	$(SAY) LINK $@
 	$(Q)$(CC) $(SANITIZE) $(LDFLAGS) -shared -o $@ $^
 
@@ -114,7 +120,7 @@ check-layers:
 
 RUN_TESTS = $(TEST_ENV) BLOOMPORT_SO='$(abspath $(SO))' BLOOMPORT_TOOL='$(abspath $(TOOL))' \
             BLOOMPORT_FAULTS_SO='$(abspath $(FAULTS_SO))' BLOOMPORT_NEIGHBOUR_SO='$(abspath $(NEIGHBOUR_SO))' \
-            REDIS_SERVER='$(REDIS_SERVER)' \
+            BLOOMPORT_CLOCK_SO='$(abspath $(CLOCK_SO))' REDIS_SERVER='$(REDIS_SERVER)' \
             $(PYTHON) tests/support/run_tests.py --out $(OBJ)
 QUICK = tests/server tests/cli tests/recipes tests/page/test_numbers.py tests/docs tests/support
 
@@ -132,7 +138,7 @@ test-server: $(SO) $(FAULTS_SO) | $(DEPS) ## the module in a real server: T=test
 # SERVER="redis-8.0 valkey-9" for some of them, JOBS=2 for two at a time; REDIS_SERVER has no say.
 test-servers: $(SO) $(FAULTS_SO) | $(DEPS) ## the server tests on Redis 7.0, 8.0, Valkey 8.0, 8.1, 9 of Debian: SERVER= T= JOBS=
 	@$(TEST_ENV) BLOOMPORT_SO='$(abspath $(SO))' BLOOMPORT_FAULTS_SO='$(abspath $(FAULTS_SO))' \
-	    BLOOMPORT_NEIGHBOUR_SO='$(abspath $(NEIGHBOUR_SO))' \
+	    BLOOMPORT_NEIGHBOUR_SO='$(abspath $(NEIGHBOUR_SO))' BLOOMPORT_CLOCK_SO='$(abspath $(CLOCK_SO))' \
 	    $(PYTHON) tests/support/servers.py --only $(SERVER) --test '$(T)' --jobs $(or $(JOBS),1)
 
 test-cli: $(SO) $(TOOL) | $(DEPS) ## the command-line tool, with a real server for push and pull
@@ -223,7 +229,7 @@ study: $(STUDY) | $(DEPS) ## build and run the sizing experiments of tests/bench
 	@set -e; for program in $(STUDY); do $$program; done
 
 # MINUTES=, SEED= and SERVER=valkey-9, one of those of test-servers.
-soak: $(SO) | $(DEPS) ## a mixed load with every answer checked, saves, evictions, restarts, a replica: MINUTES= SERVER=
+soak: $(SO) | $(CLOCK_SO) $(DEPS) ## a mixed load with every answer checked, saves, evictions, restarts, a replica: MINUTES= SERVER=
 	@$(TEST_ENV) BLOOMPORT_SO='$(abspath $(SO))' MINUTES='$(MINUTES)' SEED='$(SEED)' \
 	    REDIS_SERVER="$(if $(SERVER),$$($(PYTHON) tests/support/servers.py --fetch --only $(SERVER) | tail -n 1),$(REDIS_SERVER))" \
 	    $(PYTHON) -B tests/soak/soak.py

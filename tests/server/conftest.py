@@ -6,8 +6,9 @@
     call3       the same over RESP3
     events      events() -> the keyspace events since the last time
     stream      stream.take() -> the commands that `server` has appended to its AOF since the last time
+    clock       the clock of `server` (clock.py); the test file has SERVER_HAS_CLOCK = True
     r           redis-py on an empty `server`, bytes in and out
-    new_server  new_server(config=..., module_args=...) starts one more, stopped after the test
+    new_server  new_server(config=..., module_args=..., has_clock=...) starts one more, stopped after the test
 
 A server that died by itself, or that ends with a non-zero exit code (the sanitizers do that),
 fails the test that had it, with the end of its log.
@@ -28,6 +29,7 @@ def server(request):
     server = Server(
         config=getattr(request.module, "SERVER_CONFIG", None),
         module_args=getattr(request.module, "MODULE_ARGS", ()),
+        has_clock=getattr(request.module, "SERVER_HAS_CLOCK", False),
     )
     try:
         server.start()
@@ -69,6 +71,14 @@ def r(empty_server):
     client = empty_server.client()
     yield client
     client.close()
+
+
+@pytest.fixture
+def clock(empty_server):
+    """Clocks that can be moved are clock.py's; a test leaves its server at the machine's time."""
+    yield empty_server.clock
+    empty_server.clock.go_on()
+    empty_server.clock.set(0)
 
 
 @pytest.fixture

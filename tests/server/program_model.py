@@ -12,33 +12,33 @@ without one are taken to change no key and no item.
     Model       two databases of Held
 """
 
+import struct
 import time
 
 from checks import FULL, GROWTH_FAILED
+from program_items import CountedItems, Items, WindowItems
 from resp import error
 
 MAGIC = b"BLOOMPRT"  # bloomport's header; any other that is accepted is RedisBloom's
+GENERATIONS = 4  # unless a command says otherwise
 
 
 class Held:
     """A filter, or something else. `parts` are the pieces of a load that nothing else has touched."""
 
     def __init__(self, is_filter=True, items=(), is_foreign=False, parts=None, is_loading=False):
-        self.is_filter, self.items, self.is_foreign = is_filter, set(items), is_foreign
+        self.items = items if isinstance(items, Items) else Items(items)
+        self.is_filter, self.is_foreign = is_filter, is_foreign
         self.parts, self.is_loading = parts, is_loading
 
     def copy(self):
         parts = None if self.parts is None else dict(self.parts)
-        return Held(self.is_filter, self.items, self.is_foreign, parts, self.is_loading)
-
-    def add(self, items):
-        self.items |= set(items)
-        self.parts = None
+        return Held(self.is_filter, self.items.copy(), self.is_foreign, parts, self.is_loading)
 
 
 class Contents:
     """The items of the dumps, exports and pieces seen so far. Equal bytes have equal bits: what was found
-    in one filter is found in the other, so their items are united."""
+    in one filter is found in the other."""
 
     def __init__(self):
         self.dumps = {}  # payload -> Held
@@ -46,10 +46,10 @@ class Contents:
         self.exports = {}  # (format, hash, data) -> set of items
 
     def met_dump(self, payload, held):
-        self.dumps.setdefault(payload, held.copy()).items.update(held.items)
+        self.dumps.setdefault(payload, held.copy()).items.absorb(held.items)
 
     def met_scan(self, pieces, held):
-        self.scans.setdefault(tuple(pieces), held.copy()).items.update(held.items)
+        self.scans.setdefault(tuple(pieces), held.copy()).items.absorb(held.items)
 
     def met_export(self, form, scheme, data, items):
         self.exports.setdefault((form.lower(), scheme.upper(), data), set()).update(items)
@@ -58,9 +58,11 @@ class Contents:
 class Model:
     DATABASES = 2
 
-    def __init__(self, contents=None):
-        self.contents = contents or Contents()
+    def __init__(self, contents=None, now_ms=lambda: time.time_ns() // 1_000_000):
+        """`now_ms` returns the time that the server shows; it stands still while a command runs."""
+        self.contents, self.now_ms = contents or Contents(), now_ms
         self.databases = [{} for _ in range(self.DATABASES)]
+        self.window = 0  # the setting bf.window
         self.faults = []  # answers that cannot be
 
     def learn(self, db, words, reply):
@@ -68,9 +70,16 @@ class Model:
         learner = LEARNERS.get(words[0].upper())
         if learner and not reply.is_error and reply.value is not None:
             learner(self, db, words, reply)
-        # In a script Valkey 9 makes of an array with an error in it that error alone: the filter is there all the same.
-        if words[0].upper() in (b"BF.MADD", b"BF.INSERT") and reply in (error(GROWTH_FAILED), error(FULL)):
-            added(self, db, words[1], [], [])
+        if words[0].upper() in ADDING and reply.is_error and len(words) > 1:
+            self.learn_refused(db, words, reply)
+
+    def learn_refused(self, db, words, reply):
+        """In a script Valkey 9 makes of an array with an error in it that error alone: the filter is there all
+        the same, and some of the items may be."""
+        if words[0].upper() != b"BF.ADD" and reply in (error(GROWTH_FAILED), error(FULL)):
+            added(self, db, words, [], [])
+        if self.get(db, words[1]):
+            self.get(db, words[1]).items.refuse(self.now_ms())
 
     def get(self, db, key):
         return self.databases[db].get(key)
@@ -80,6 +89,9 @@ class Model:
 
     def drop(self, db, key):
         self.databases[db].pop(key, None)
+
+    def keys(self):
+        return [(db, key) for db, held_by_key in enumerate(self.databases) for key in sorted(held_by_key)]
 
     def filters(self, db):
         return [key for key, held in self.databases[db].items() if held.is_filter]
@@ -97,6 +109,9 @@ def learns(*names):
     return register
 
 
+ADDING = (b"BF.ADD", b"BF.MADD", b"BF.INSERT")
+
+
 def has(words, option):
     return any(word.upper() == option for word in words)
 
@@ -109,36 +124,99 @@ def after(words, option):
 # ---- Adding --------------------------------------------------------------------------------------
 
 
+def options_of(words):
+    """The words of a creating command between its key and its items, in upper case."""
+    upper = [word.upper() for word in words[2:]]
+    name = words[0].upper()
+    if name == b"BF.RESERVE":
+        return upper
+    return upper[: upper.index(b"ITEMS")] if name == b"BF.INSERT" else []
+
+
+def items_of_new(model, words):
+    """The kind of filter that a command creates."""
+    options = options_of(words)
+    value = dict(zip(options, options[1:]))  # also of words that are values: nobody asks for those
+    if value.get(b"LAYOUT") == b"COUNTING":
+        return CountedItems()
+    if b"WINDOW" in value:
+        return WindowItems(int(value[b"WINDOW"]), int(value.get(b"GENERATIONS", GENERATIONS)))
+    is_scaling = b"NONSCALING" not in options and int(value.get(b"EXPANSION", 1)) > 0
+    if model.window and is_scaling and words[0].upper() in ADDING:
+        return WindowItems(model.window, GENERATIONS)
+    return Items()
+
+
+def create(model, db, words):
+    held = Held(items=items_of_new(model, words))
+    model.put(db, words[1], held)
+    options = options_of(words)
+    if b"PXAT" in options and int(options[options.index(b"PXAT") + 1]) < model.now_ms():
+        model.drop(db, words[1])
+    return held
+
+
 @learns("BF.RESERVE")
 def reserve(model, db, words, reply):
-    model.put(db, words[1], Held())
+    create(model, db, words)
 
 
-def added(model, db, key, items, answers):
-    held = model.get(db, key)
-    if not held:
-        model.put(db, key, held := Held())
+def answered(model, key, fault):
+    if fault:
+        model.faults.append("%r: %s" % (key, fault))
+
+
+def added(model, db, words, items, answers):
+    held = model.get(db, words[1]) or create(model, db, words)
+    held.parts = None
     for item, answer in zip(items, answers):
         if answer.is_error:
-            continue
-        if answer.value == 1 and item in held.items:
-            model.faults.append("%r: an add of %r was answered 1, and it was there" % (key, item))
-        held.add([item])
+            held.items.refuse(model.now_ms())
+        else:
+            answered(model, words[1], held.items.add(item, bool(answer.value), model.now_ms()))
 
 
 @learns("BF.ADD")
 def add(model, db, words, reply):
-    added(model, db, words[1], words[2:], [reply])
+    added(model, db, words, words[2:], [reply])
 
 
 @learns("BF.MADD")
 def madd(model, db, words, reply):
-    added(model, db, words[1], words[2:], reply.value)
+    added(model, db, words, words[2:], reply.value)
 
 
 @learns("BF.INSERT")
 def insert(model, db, words, reply):
-    added(model, db, words[1], after(words, b"ITEMS"), reply.value)
+    added(model, db, words, after(words, b"ITEMS"), reply.value)
+
+
+# ---- Filters that forget -------------------------------------------------------------------------
+
+
+@learns("BF.ROTATE")
+def rotate(model, db, words, reply):
+    answered(model, words[1], (model.get(db, words[1]) or Held()).items.rotate(model.now_ms()))
+
+
+@learns("BF.DEL")
+def bf_del(model, db, words, reply):
+    held = model.get(db, words[1]) or Held(items=CountedItems())
+    for item, answer in zip(words[2:], reply.value):
+        answered(model, words[1], held.items.delete(item, bool(answer.value), model.now_ms()))
+
+
+@learns("BF.COUNT")
+def bf_count(model, db, words, reply):
+    held = model.get(db, words[1]) or Held(items=CountedItems())
+    answered(model, words[1], held.items.count(words[2], reply.value, model.now_ms()))
+
+
+@learns("CONFIG")
+def config(model, db, words, reply):
+    if words[1].upper() == b"SET":
+        settings = dict(zip(words[2::2], words[3::2]))
+        model.window = int(settings.get(b"bf.window", model.window))
 
 
 # ---- Whole filters -------------------------------------------------------------------------------
@@ -146,10 +224,13 @@ def insert(model, db, words, reply):
 
 @learns("BF.MERGE")
 def merge(model, db, words, reply):
-    dest, sources = words[1], [held for held in (model.get(db, key) for key in words[2:]) if held]
-    if not model.get(db, dest):
-        model.put(db, dest, Held(is_foreign=sources[0].is_foreign))
-    model.get(db, dest).add(item for held in sources for item in held.items)
+    dest = model.get(db, words[1])
+    sources = [held for held in (model.get(db, key) for key in sorted(set(words[2:]) - {words[1]})) if held]
+    if not dest:
+        model.put(db, words[1], dest := Held(items=sources[0].items.emptied(), is_foreign=sources[0].is_foreign))
+    dest.parts = None
+    for held in sources:
+        dest.items.unite(held.items)
 
 
 @learns("BF.INTERSTORE")
@@ -157,13 +238,16 @@ def interstore(model, db, words, reply):
     sources = [model.get(db, key) for key in words[2:]]
     if None in sources:
         return model.drop(db, words[1])
-    common = set.intersection(*(held.items for held in sources))
+    common = sources[0].items.copy()
+    for held in sources[1:]:
+        common.common(held.items)
     return model.put(db, words[1], Held(items=common, is_foreign=sources[0].is_foreign))
 
 
 @learns("BF.CLEAR")
 def clear(model, db, words, reply):
-    model.put(db, words[1], Held(is_foreign=model.get(db, words[1]).is_foreign))
+    held = model.get(db, words[1])
+    model.put(db, words[1], Held(items=held.items.emptied(), is_foreign=held.is_foreign))
 
 
 @learns("BF.IMPORT")
@@ -177,21 +261,37 @@ def bf_import(model, db, words, reply):
     model.put(db, words[1], Held(items=items))
 
 
+def items_of_header(data):
+    """A filter of which only the header is known: of what kind it is (rdb/FORMAT.md, version 2)."""
+    version, layout = struct.unpack_from("<I", data, 8)[0], data[13]
+    if version < 2:
+        return Items()
+    if layout == 2:
+        return CountedItems(is_spoiled=True)
+    seconds, generations = struct.unpack_from("<II", data, 48)
+    if not seconds:
+        return Items()
+    (layers,) = struct.unpack_from("<I", data, 20)
+    (newest,) = struct.unpack_from("<Q", data, 128 + 64 * (layers - 1) + 44)
+    return WindowItems(seconds, generations, newest, has_others=True)
+
+
 @learns("BF.LOADCHUNK")
 def loadchunk(model, db, words, reply):
     key, iterator, data = words[1], int(words[2]), words[3]
     held = model.get(db, key)
     if held is None or len(words) > 4:  # a header; REPLACE takes the place of what was there
         foreign = not data.startswith(MAGIC)
-        return model.put(db, key, Held(is_foreign=foreign, parts={1: data}, is_loading=not foreign))
+        items = () if foreign else items_of_header(data)
+        return model.put(db, key, Held(items=items, is_foreign=foreign, parts={1: data}, is_loading=not foreign))
     if held.is_foreign:  # a piece replaces what is there
-        held.items = set()
+        held.items = Items()
     if held.parts is None:
         return None
     held.parts[iterator] = data
     whole = model.contents.scans.get(tuple(sorted(held.parts.items())))
     if whole:
-        held.items, held.is_loading = set(whole.items), False
+        held.items, held.is_loading = whole.items.copy(), False
         held.parts = held.parts if held.is_foreign else None
     return None
 
@@ -199,7 +299,7 @@ def loadchunk(model, db, words, reply):
 @learns("RESTORE", "RESTORE-ASKING")
 def restore(model, db, words, reply):
     model.put(db, words[1], model.contents.dumps.get(words[3], Held(is_filter=False)).copy())
-    if has(words[4:], b"ABSTTL") and 0 < int(words[2]) < time.time() * 1000:
+    if has(words[4:], b"ABSTTL") and 0 < int(words[2]) < model.now_ms():
         model.drop(db, words[1])
 
 
@@ -254,9 +354,9 @@ def flushdb(model, db, words, reply):
 
 @learns("EXPIRE", "PEXPIRE", "EXPIREAT", "PEXPIREAT")
 def expire(model, db, words, reply):
-    """Times are far in the future or past: then the key is gone at once."""
+    """A time that is past: the key is gone at once. The others end when a clock is moved."""
     name, when = words[0].upper(), int(words[2])
     scale = 1 if name.startswith(b"P") else 1000
-    now = time.time() * 1000 if name.endswith(b"AT") else 0
+    now = model.now_ms() if name.endswith(b"AT") else 0
     if reply.value and when * scale <= now:
         model.drop(db, words[1])

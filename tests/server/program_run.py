@@ -16,8 +16,11 @@ import shutil
 import sys
 from collections import namedtuple
 
+import programs_forgetting  # noqa: F401  (more entries of the tables)
 from checks import changes
-from filters import QUIET, follow, look, same_filter, server_info, until, until_in_sync
+from clock import CALM
+from filters import PROBES, QUIET, follow, look, same_filter, server_info, until, until_in_sync
+from program_items import WindowItems
 from program_model import Contents, Model
 from programs import Program, Step
 from redis_server import Server, ServerDied
@@ -26,10 +29,14 @@ from resp import OK, Connection
 FILTER_TYPES = ("bloomport", "MBbloom--")
 AOF = {"appendonly": "yes", "appendfsync": "no", "auto-aof-rewrite-percentage": "0"}
 # rdb-key-save-delay: microseconds for each key, so that children that save live for a while.
-COMMON = dict(QUIET, **AOF, **{"rdb-key-save-delay": "1000", "databases": "2"})
+COMMON = dict(QUIET, **AOF, **CALM, **{"rdb-key-save-delay": "1000", "databases": "2"})
 MASTER_ARGS = ("max-bytes", "20000")
 OTHER_ARGS = ("error-rate", "0.2", "bits-per-key", "7", "initial-size", "17", "expansion-factor", "5", "max-bytes", "300")
 LOOK_UP_EVERY, LOOK_UP_MOST = 10, 300
+
+# All clocks stand still here until the program moves them, so that a seed's program is always the same.
+START_MS = 1_700_000_000_123
+SKEWS = [0, 5 * 3600_000, -7 * 3600_000, 3 * 86_400_000]  # the replica's clock at the start, in turn
 
 SCRIPT = """
 local replies, at = {}, 1
@@ -62,15 +69,19 @@ class Fleet:
 
     def __init__(self, seed, contents=None):
         self.servers, self.problems, self.count = [], [], 0
-        self.model = Model(contents)
-        self.master = self.add_server(Server(config=COMMON, module_args=MASTER_ARGS, tcp=True)).start()
+        self.master = self.new_server(COMMON, MASTER_ARGS).start()
+        self.model = Model(contents, self.master.clock.now_ms)
         loading = {"repl-diskless-load": ("disabled", "swapdb")[seed % 2]}
-        self.replica = self.add_server(Server(config=dict(COMMON, **loading), module_args=OTHER_ARGS, tcp=True)).start()
+        self.replica = self.new_server(dict(COMMON, **loading), OTHER_ARGS, SKEWS[seed // 2 % len(SKEWS)]).start()
         follow(self.replica, self.master)
         self.connection, self.db = Connection(self.master.socket, 2 + seed % 2), 0
         self.reader = Connection(self.master.socket)
 
-    def add_server(self, server):
+    def new_server(self, config, module_args, offset_ms=0):
+        """Not started yet; its clock stands at START_MS + offset_ms."""
+        server = Server(config=config, module_args=module_args, tcp=True, has_clock=True)
+        server.clock.stop(START_MS)
+        server.clock.set(offset_ms)
         self.servers.append(server)
         return server
 
@@ -149,23 +160,51 @@ class Fleet:
                 words = ["REPLICAOF", "127.0.0.1", self.master.port]
             assert self.replica.call(*words) == OK
 
+    def do_clock(self, step):
+        for _, name, ms in step.commands:
+            ends = self.times_of_expiry()
+            {b"master": self.master, b"replica": self.replica}[name].clock.advance(int(ms))
+            self.expire(ends)
+
+    def times_of_expiry(self):
+        """{(database, key): ms} of the keys that have one, as the master has them."""
+        return {(db, key): self.read(db, "PEXPIRETIME", key).plain for db, key in self.model.keys()}
+
+    def expire(self, ends):
+        """Touches what has expired, so that it is gone when the clock jumps back. The server alone would
+        delete it some time later."""
+        for (db, key), end in ends.items():
+            has_expired = 0 < end < self.model.now_ms()
+            if self.read(db, "EXISTS", key).value == has_expired:
+                self.problem("master", "another key than expected expired", "%r, at %d" % ((db, key), end))
+            if has_expired:
+                self.model.drop(db, key)
+
+    def read(self, db, *words):
+        self.reader.call("SELECT", db).plain
+        return self.reader.call(*words)
+
     def look_up_one_filter(self):
         found = [(db, key) for db in range(2) for key in sorted(self.model.filters(db))]
         if found:
             db, key = found[self.count % len(found)]
-            self.reader.call("SELECT", db)
-            self.check_items("master", self.reader.call, key, sorted(self.model.get(db, key).items)[:LOOK_UP_MOST])
+            self.check_items("master", lambda *words: self.read(db, *words), db, key, LOOK_UP_MOST)
 
-    def check_items(self, where, call, key, items):
-        """Whether the filter has these items, unless it is being loaded."""
+    def check_items(self, where, call, db, key, most=None):
+        """Whether the filter has the items that it must have, and none if it must have none, unless it is being
+        loaded. The server's clock must be the master's."""
+        held, now_ms = self.model.get(db, key).items, self.model.now_ms()
+        is_empty = held.is_empty(now_ms)
+        items = PROBES if is_empty else sorted(held.found(now_ms))[:most]
         if not items:
             return
         answers = call("BF.MEXISTS", key, *items)
         if answers.is_error:
             return
-        lost = [item for item, answer in zip(items, answers.plain) if not answer]
-        if lost:
-            self.problem(where, "lost items", "%r: %d of %d, %r" % (key, len(lost), len(items), lost[:3]))
+        wrong = [item for item, answer in zip(items, answers.plain) if bool(answer) == is_empty]
+        if wrong:
+            what = "found items that are over" if is_empty else "lost items"
+            self.problem(where, what, "%r: %d of %d, %r" % (key, len(wrong), len(items), wrong[:3]))
 
     # ---- The end
 
@@ -194,14 +233,27 @@ class Fleet:
             one = seen.get(name) if seen.get(name) in (None, *FILTER_TYPES) else "other"
             if one != expected.get(name):
                 self.problem("master", "another type than the replies said", "%r: %s, not %s" % (name, one, expected.get(name)))
+        self.check_windows()
         self.check_all_items("master", self.master)
+
+    def check_windows(self):
+        """Whether each filter has the window that it was created with, unless it is being loaded."""
+        for db, key in self.model.keys():
+            items = self.model.get(db, key).items
+            expected = [items.seconds, items.generations] if isinstance(items, WindowItems) else None
+            reply = self.read(db, "BF.INFO", key, "WINDOW")
+            if reply.is_error:  # or another type than a filter
+                continue
+            (shown,) = reply.plain  # in an array of one
+            if (shown and shown[:2]) != expected:
+                self.problem("master", "another window", "%r: %s, not %s" % ((db, key), shown, expected))
 
     def check_all_items(self, where, server):
         connection = Connection(server.socket)
         for db in range(2):
             connection.call("SELECT", db)
             for key in sorted(self.model.filters(db)):
-                self.check_items(where, connection.call, key, sorted(self.model.get(db, key).items))
+                self.check_items(where, connection.call, db, key)
         connection.close()
 
     def check_replica(self, truth):
@@ -209,7 +261,18 @@ class Fleet:
             until_in_sync(self.replica, self.master)
         except (AssertionError, OSError) as problem:
             return self.problem("replica", "does not follow", "%s\n%s" % (problem, complaints(self.replica)))
+        self.compare_dumps(truth)
+        self.replica.clock.set(self.master.clock.offset_ms)  # answers depend on the time
         return self.compare("replica", truth, self.replica)
+
+    def compare_dumps(self, truth):
+        """By the replica's own clock, which hides keys that have expired by it."""
+        connection = Connection(self.replica.socket)
+        for (db, key), entry in truth.items():
+            connection.call("SELECT", db).plain
+            if connection.call("DUMP", key).value != entry.dump and entry.expires < 0:
+                self.problem("replica", "another DUMP by its own clock", repr((db, key)))
+        connection.close()
 
     def check_rdb(self, truth):
         self.wait_for_children(self.master)  # the replica's sync may be one
@@ -251,7 +314,7 @@ class Fleet:
     def revive(self, where, truth, source, name):
         """A server with other settings starts from the files of `source`."""
         aof = {} if name == "appendonlydir" else {"appendonly": "no"}
-        server = self.add_server(Server(config=dict(COMMON, **aof), module_args=OTHER_ARGS))
+        server = self.new_server(dict(COMMON, **aof), OTHER_ARGS, self.master.clock.offset_ms)
         path = os.path.join(source.directory, name)
         (shutil.copytree if os.path.isdir(path) else shutil.copy)(path, os.path.join(server.directory, name))
         try:
@@ -294,6 +357,7 @@ class Fleet:
 
 
 INFO = ("INFO", "persistence")
+NOT_COMMANDS = ("replica", "clock")
 Entry = namedtuple("Entry", "type expires dump look")
 
 
@@ -409,7 +473,7 @@ class Shrinker:
 
     def take_apart(self):
         """Transactions and scripts into single commands, if it fails all the same."""
-        apart = [Step(step.db, step.way if step.way == "replica" else "plain", [words]) for step in self.steps for words in step.commands]
+        apart = [Step(step.db, step.way if step.way in NOT_COMMANDS else "plain", [words]) for step in self.steps for words in step.commands]
         if self.fails(apart):
             self.steps = apart
 

@@ -1,5 +1,5 @@
 """The parts of random programs: two tables, GENERATORS and OPTIONS. Each entry is one function with a
-weight; a new command or a new option is one more entry.
+weight; a new command or a new option is one more entry. programs_forgetting.py has more of them.
 
     @generator(weight)              def name(p): returns a list of commands, each a list of words
     @option(chance, *commands)      def name(p): returns an option's words
@@ -10,7 +10,8 @@ right or wrong; a wrong command is answered with an error and must then change n
 A program of a seed is always the same on the same module. BLOOMPORT_PROGRAM_WEIGHTS="insert=0,layout=0.9"
 gives entries of both tables other weights; 0 switches one off.
 
-    Step        what is sent at once: commands in one database, one by one, in MULTI or in a script
+    Step        what is sent at once: commands in one database, one by one, in MULTI or in a script; or
+                what is done to the replica or to a server's clock
     Program     the next step, and the steps so far
 """
 
@@ -32,7 +33,7 @@ KEYS = [*(b"k%d" % i for i in range(10)), b"", b"ITEMS", b"LAYOUT", b"\x00\xff\r
 FORMATS = ["portable", "sstable", "leveldb", "parquet", "redisbloom"]
 MOST = 2**63 - 1  # items, and capacities, of all layers together
 REMEMBERED = 15  # dumps, exports and scans of each kind that can still be used
-FOREVER = 4_000_000_000_000  # ms: TTLs end far in the future or ended in the past, so that none ends meanwhile
+FOREVER = 4_000_000_000_000  # ms: later than any program's clock
 
 GENERATORS, OPTIONS = {}, {}
 
@@ -45,11 +46,11 @@ def weights_from_environment():
     return weights
 
 
-def generator(weight, alone=False):
-    """`alone`: not in MULTI or a script."""
+def generator(weight, alone=False, way="plain"):
+    """`alone`: not in MULTI or a script; `way`: another one than to send commands to the master."""
 
     def register(function):
-        GENERATORS[function.__name__] = (function, weight, alone)
+        GENERATORS[function.__name__] = (function, weight, alone or way != "plain", way)
         return function
 
     return register
@@ -81,15 +82,14 @@ class Program:
         way = self.pick(WAYS)
         if way == "plain":
             name = self.pick(self.choices(lambda alone: True))
-            where = "replica" if name == "resync" else "plain"
-            return Step(self.db, where, self.commands_of(name))
+            return Step(self.db, GENERATORS[name][3], self.commands_of(name))
         found, choices = [], self.choices(lambda alone: not alone)
         for _ in range(self.random.randint(1, 4)):
             found += self.commands_of(self.pick(choices))
         return Step(self.db, way, found)
 
     def choices(self, wanted):
-        return {name: self.weights.get(name, weight) for name, (_, weight, alone) in GENERATORS.items() if wanted(alone)}
+        return {name: self.weights.get(name, weight) for name, (_, weight, alone, _) in GENERATORS.items() if wanted(alone)}
 
     def commands_of(self, name):
         return [as_words(command) for command in GENERATORS[name][0](self)]
@@ -131,6 +131,11 @@ class Program:
         """A key that holds a filter, nearly always if there is one."""
         found = self.model.filters(self.db)
         return self.random.choice(found) if found and not self.chance(0.05) else self.key()
+
+    def filter_of(self, kind):
+        """A filter of this kind (program_items.py), nearly always if there is one."""
+        found = [key for key in self.model.filters(self.db) if isinstance(self.model.get(self.db, key).items, kind)]
+        return self.random.choice(found) if found and not self.chance(0.05) else self.filter()
 
     def free_key(self):
         """A key that holds nothing, if there is one and mostly."""
@@ -198,7 +203,7 @@ class Program:
             return None
         scheme = stats.plain[stats.plain.index("hash" if "hash" in stats.plain else b"hash") + 1]
         scheme = scheme if isinstance(scheme, bytes) else scheme.encode()
-        self.model.contents.met_export(form.encode(), scheme, data.value, held.items)
+        self.model.contents.met_export(form.encode(), scheme, data.value, held.items.found(self.model.now_ms()))
         return form, scheme.decode(), data.value
 
 
@@ -255,7 +260,7 @@ def option_nonscaling(p):
 
 @option(0.3, "BF.INSERT", "BF.RESERVE")
 def option_layout(p):
-    return ["LAYOUT", p.spelled(p.one("CLASSIC", "BLOCKED"))]
+    return ["LAYOUT", p.spelled(p.one("CLASSIC", "BLOCKED", "BLOCKED", "COUNTING"))]
 
 
 @option(0.25, "BF.INSERT", "BF.RESERVE")
@@ -576,6 +581,12 @@ def expire(p):
     return [[name, p.filter(), when, *p.one([], [], ["NX"], ["GT"])]]
 
 
+@generator(1.5)
+def expire_soon(p):
+    """A time that a jump of the clock may pass."""
+    return [p.one(["PEXPIRE", p.filter(), jump(p)], ["PEXPIREAT", p.filter(), p.model.now_ms() + jump(p)])]
+
+
 @generator(1)
 def persist(p):
     return [["PERSIST", p.filter()]]
@@ -637,10 +648,40 @@ def reload(p):
     return [["DEBUG", "RELOAD"]]
 
 
-@generator(0.2, alone=True)
+@generator(0.2, way="replica")
 def resync(p):
     """The replica leaves and comes back, and is sent everything anew while the program goes on."""
     return [["REPLICAOF", "NO", "ONE"], ["REPLICAOF", "master"]]
+
+
+# ---- Clocks ----------------------------------------------------------------------------------------
+
+# ms. Clocks stand still between two jumps. The longest jumps are within what clock.CALM allows.
+STEPS = [1, 2, 100, 249, 250, 251, 500, 999, 1000, 1001, 1250, 2000, 5000, 15_000, 60_000]
+LEAPS = [3600_000, 5 * 3600_000, 86_400_000, 7 * 86_400_000]
+
+
+def jump(p):
+    return p.one(*STEPS) if p.chance(0.8) else p.one(*LEAPS)
+
+
+@generator(8, way="clock")
+def clock(p):
+    """The master's time, more often forward than back."""
+    return [["CLOCK", "master", jump(p) * p.one(1, 1, 1, -1)]]
+
+
+@generator(0.5, way="clock")
+def clock_of_replica(p):
+    """A replica's own time must not matter to what it holds."""
+    return [["CLOCK", "replica", p.one(-1, 1) * p.one(*LEAPS)]]
+
+
+@generator(0.3, way="clock")
+def clocks_wrong_and_right(p):
+    """A wrong jump, which is corrected at once or after the other clock has moved."""
+    ms, other = p.one(-1, 1) * p.one(*LEAPS), p.one("master", "replica")
+    return [["CLOCK", "master", ms], ["CLOCK", other, jump(p)], ["CLOCK", "master", -ms]]
 
 
 # ---- Mistakes --------------------------------------------------------------------------------------

@@ -22,6 +22,7 @@ from pathlib import Path
 
 import redis
 
+from clock import Clock
 from resp import Connection
 
 REPO = Path(__file__).resolve().parents[2]
@@ -71,16 +72,18 @@ class Server:
 
     `config` holds directives beyond DEFAULT_CONFIG; a list or tuple as value means several words,
     a list of tuples several lines. `module=None` loads no module. The configuration file is
-    written once, so a restart sees what CONFIG REWRITE left.
+    written once, so a restart sees what CONFIG REWRITE left. With has_clock=True its time of day
+    is what `clock` says, see clock.py.
     """
 
-    def __init__(self, config=None, module_args=(), module=MODULE, tcp=False):
+    def __init__(self, config=None, module_args=(), module=MODULE, tcp=False, has_clock=False):
         if module and not os.path.exists(module):
             raise FileNotFoundError("%s is missing: run make first" % module)
         self.directory = tempfile.mkdtemp(prefix="bloomport-")
         self.socket = os.path.join(self.directory, "s")
         self.port = free_port() if tcp else 0
         self.config_file = os.path.join(self.directory, "redis.conf")
+        self.clock = Clock(os.path.join(self.directory, "clock"), self.time_ms) if has_clock else None
         self.process = None
         self._connections = []
         lines = {"dir": self.directory, "port": self.port, "unixsocket": self.socket}
@@ -107,6 +110,8 @@ class Server:
         environment.pop("LD_PRELOAD", None)
         if PRELOAD:
             environment["LD_PRELOAD"] = PRELOAD
+        if self.clock:
+            environment.update(self.clock.environment(PRELOAD))
         with open(os.path.join(self.directory, "stderr.log"), "ab") as stderr:
             self.process = subprocess.Popen(
                 [*WRAP, REDIS_SERVER, self.config_file],
@@ -215,6 +220,14 @@ class Server:
 
     def log_tail(self, lines=60):
         return "\n".join(self.log.splitlines()[-lines:])
+
+    def time_ms(self):
+        """What it takes the time to be, in ms since the epoch; None if it is not running."""
+        try:
+            seconds, microseconds = map(int, self.call("TIME").plain)
+        except OSError:
+            return None
+        return 1000 * seconds + microseconds // 1000
 
     def rss(self):
         """Resident bytes of the process, from the kernel."""

@@ -1,0 +1,314 @@
+"""The model of filters that forget (program_items.py, program_model.py) against such filters written out in plain Python, as
+simply as they can be: it accepts all that a right one answers, and notices a wrong one."""
+
+import random
+import struct
+
+import pytest
+
+from bloom_model import xxh64
+from program_items import SATURATED, CountedItems, Items, WindowItems
+from program_model import Model
+from resp import OK, ONE, ZERO, array, error, integer
+
+START = 1_700_000_000_123
+ITEMS = [b"item%d" % i for i in range(40)]
+
+
+class Window:
+    """Generations as sets, so that there are no false positives."""
+
+    def __init__(self, seconds, generations):
+        self.step, self.generations = -(-1000 * seconds // generations), generations
+        self.sets = {}  # start -> items
+
+    def live(self, now_ms):
+        latest = max([now_ms, *self.sets])
+        return [start for start in self.sets if latest < start + (self.generations + 1) * self.step]
+
+    def contains(self, item, now_ms):
+        return any(item in self.sets[start] for start in self.live(now_ms))
+
+    def rotate(self, now_ms):
+        start = now_ms // self.step * self.step
+        if start > max(self.sets, default=0):
+            self.sets[start] = set()
+            live = self.live(start)
+            self.sets = {start: self.sets[start] for start in live}
+
+    def add(self, item, now_ms):
+        is_new = not self.contains(item, now_ms)
+        self.rotate(now_ms)
+        self.sets[max(self.sets)].add(item)
+        return is_new
+
+
+class ForgetsEarly(Window):
+    def live(self, now_ms):
+        latest = max([now_ms, *self.sets])
+        return [start for start in self.sets if latest < start + self.generations * self.step]
+
+
+class ForgetsLate(Window):
+    def live(self, now_ms):
+        return list(self.sets)
+
+
+class FollowsTheClockBack(Window):
+    """Begins an older generation when the clock steps back."""
+
+    def rotate(self, now_ms):
+        self.sets.setdefault(now_ms // self.step * self.step, set())
+
+    def add(self, item, now_ms):
+        is_new = not self.contains(item, now_ms)
+        self.rotate(now_ms)
+        self.sets[now_ms // self.step * self.step].add(item)
+        return is_new
+
+
+class DoesNotRefresh(Window):
+    """An item that an older generation holds is not added to the newest."""
+
+    def add(self, item, now_ms):
+        return self.contains(item, now_ms) or not super().add(item, now_ms)
+
+
+def faults_of_window(real, model, seed, count=3000):
+    """Random adds, steps and jumps; what the model finds wrong with the answers."""
+    numbers, now, faults = random.Random(seed), START, []
+    print("seed", seed)
+    window = 1000 * model.seconds
+    for _ in range(count):
+        what = numbers.random()
+        if what < 0.5:
+            item = numbers.choice(ITEMS)
+            faults.append(model.add(item, real.add(item, now), now))
+        elif what < 0.9:
+            now += numbers.choice([1, real.step - 1, real.step, real.step + 1, window, window // 3, 7 * window, -window, -3 * window, -1])
+        elif what < 0.95 and real.sets:
+            real.rotate(now)
+            faults.append(model.rotate(now))
+        faults += ["lost %r" % item for item in model.found(now) if not real.contains(item, now)]
+        if model.is_empty(now):
+            faults += ["still has %r" % item for item in ITEMS if real.contains(item, now)]
+    return [fault for fault in faults if fault]
+
+
+SHAPES = [(1, 1), (1, 3), (1, 64), (60, 4), (7, 16), (86400, 4), (3600, 1)]
+
+
+@pytest.mark.parametrize("seconds, generations", SHAPES)
+def test_the_model_of_a_window_accepts_a_right_one(seconds, generations):
+    assert faults_of_window(Window(seconds, generations), WindowItems(seconds, generations), 1) == []
+
+
+@pytest.mark.parametrize("wrong", [ForgetsEarly, ForgetsLate, FollowsTheClockBack, DoesNotRefresh])
+def test_the_model_of_a_window_notices_a_wrong_one(wrong):
+    assert faults_of_window(wrong(60, 4), WindowItems(60, 4), 1)
+
+
+@pytest.mark.parametrize("seconds, generations", SHAPES)
+def test_the_model_of_a_window_is_sure_of_most_items_and_of_emptiness(seconds, generations):
+    """Else it would accept anything."""
+    model = WindowItems(seconds, generations)
+    model.add(b"a", True, START)
+    assert model.found(START + 1000 * seconds) == {b"a"}
+    assert model.is_empty(START + (generations + 1) * model.step)
+    assert model.found(START - 10 * 1000 * seconds) == {b"a"}
+    model.refuse(START + 5 * 1000 * seconds)
+    assert not model.is_empty(START) and not model.found(START)  # whether it stepped is not sure
+
+
+class Counting:
+    """4-bit counters as integers; small, so that there are many false positives and counters that stop."""
+
+    HASHES, SIZE = 3, 64
+
+    def __init__(self):
+        self.counters = [0] * self.SIZE
+
+    def positions(self, item):
+        return {(xxh64(item, 0) + i * xxh64(item, 1)) % 2**64 % self.SIZE for i in range(self.HASHES)}
+
+    def count(self, item):
+        return min(self.counters[p] for p in self.positions(item))
+
+    def add(self, item):
+        is_new = self.count(item) == 0
+        for p in self.positions(item):
+            self.counters[p] = min(self.counters[p] + 1, SATURATED)
+        return is_new
+
+    def delete(self, item):
+        was_there = self.count(item) > 0
+        for p in self.positions(item) if was_there else ():
+            self.counters[p] -= self.counters[p] < SATURATED
+        return was_there
+
+
+class CountsDownFromTheTop(Counting):
+    def delete(self, item):
+        was_there = self.count(item) > 0
+        for p in self.positions(item) if was_there else ():
+            self.counters[p] -= 1
+        return was_there
+
+
+class DeletesHalfway(Counting):
+    """Decrements whatever is over 0, also of an item that is not there."""
+
+    def delete(self, item):
+        was_there = self.count(item) > 0
+        for p in self.positions(item):
+            self.counters[p] -= 0 < self.counters[p] < SATURATED
+        return was_there
+
+
+class AddsOnce(Counting):
+    def add(self, item):
+        return self.count(item) == 0 and super().add(item)
+
+
+def faults_of_counting(real, model, seed, spoils, count=3000):
+    numbers, faults = random.Random(seed), []
+    print("seed", seed)
+    for _ in range(count):
+        item = numbers.choice(ITEMS[:12])
+        if numbers.random() < 0.5:
+            faults.append(model.add(item, real.add(item), 0))
+        elif spoils or model.counts[item] or not real.count(item):
+            faults.append(model.delete(item, real.delete(item), 0))
+        other = numbers.choice(ITEMS)
+        faults.append(model.count(other, real.count(other), 0))
+        faults += ["lost %r" % item for item in model.found(0) if not real.count(item)]
+        if model.is_empty(0) and any(real.counters):
+            faults.append("is not empty")
+    return [fault for fault in faults if fault]
+
+
+@pytest.mark.parametrize("spoils", [False, True])
+def test_the_model_of_a_counting_filter_accepts_a_right_one(spoils):
+    model = CountedItems()
+    assert faults_of_counting(Counting(), model, 1, spoils) == []
+    assert model.is_spoiled == spoils
+
+
+@pytest.mark.parametrize("wrong", [CountsDownFromTheTop, DeletesHalfway, AddsOnce])
+def test_the_model_of_a_counting_filter_notices_a_wrong_one(wrong):
+    assert faults_of_counting(wrong(), CountedItems(), 1, spoils=False)
+
+
+def test_the_model_of_counting_filters_merges_and_intersects_as_counters_do():
+    numbers = random.Random(1)
+    for merged in (True, False):
+        reals, models = [Counting(), Counting()], [CountedItems(), CountedItems()]
+        for _ in range(12):
+            for real, model in zip(reals, models):
+                item = numbers.choice(ITEMS)
+                assert model.add(item, real.add(item), 0) is None
+        both = zip(reals[0].counters, reals[1].counters)
+        reals[0].counters = [min(a + b, SATURATED) if merged else min(a, b) for a, b in both]
+        (models[0].unite if merged else models[0].common)(models[1])
+        for item in ITEMS:
+            assert models[0].count(item, reals[0].count(item), 0) is None
+        assert faults_of_counting(reals[0], models[0], 2, spoils=False) == []
+
+
+# ---- What the model learns from commands -------------------------------------------------------------
+
+
+def learn(model, line, reply=OK):
+    words = [word if isinstance(word, bytes) else word.encode() for word in (line.split() if isinstance(line, str) else line)]
+    model.learn(0, words, reply)
+    held = model.get(0, words[1])
+    return held and held.items
+
+
+@pytest.mark.parametrize(
+    "line, reply, expected",
+    [
+        ("BF.RESERVE k 0.01 100", OK, Items),
+        ("bf.reserve k 0.01 100 window 60", OK, (60, 4)),
+        ("BF.RESERVE k BITSPERKEY 8 100 GENERATIONS 2 WINDOW 7", OK, (7, 2)),
+        ("BF.RESERVE k 0.01 100 LAYOUT counting", OK, CountedItems),
+        ("BF.RESERVE k 0.01 100 WINDOW 60", error("ERR any"), None),
+        ("BF.INSERT k WINDOW 60 ITEMS a", array(ONE), (60, 4)),
+        ("BF.INSERT k ITEMS WINDOW 60", array(ONE, ONE), Items),
+        ("BF.INSERT k LAYOUT COUNTING ITEMS a", array(ONE), CountedItems),
+        ("BF.ADD k a", ONE, Items),
+    ],
+)
+def test_the_model_learns_the_kind_of_filter_from_the_command_that_creates_it(line, reply, expected):
+    found = learn(Model(now_ms=lambda: START), line, reply)
+    kind = (found.seconds, found.generations) if isinstance(found, WindowItems) else found and type(found)
+    assert kind == expected
+
+
+@pytest.mark.parametrize(
+    "line, reply, expected",
+    [
+        ("BF.ADD k a", ONE, WindowItems),
+        ("BF.INSERT k ERROR 0.1 ITEMS a", array(ONE), WindowItems),
+        ("BF.INSERT k NONSCALING ITEMS a", array(ONE), Items),
+        ("BF.INSERT k EXPANSION 0 ITEMS a", array(ONE), Items),
+        ("BF.INSERT k LAYOUT COUNTING ITEMS a", array(ONE), CountedItems),
+        ("BF.RESERVE k 0.01 100", OK, Items),
+    ],
+)
+def test_the_model_learns_the_setting_window(line, reply, expected):
+    model = Model(now_ms=lambda: START)
+    learn(model, "CONFIG SET bf.window 30")
+    assert type(learn(model, line, reply)) is expected
+
+
+def test_the_model_takes_a_creation_with_a_time_that_is_over_for_none():
+    model = Model(now_ms=lambda: START)
+    assert learn(model, "BF.RESERVE k 0.01 100 PXAT %d" % (START - 1)) is None
+    assert learn(model, "BF.RESERVE k 0.01 100 PXAT %d" % START)
+    assert learn(model, "BF.INSERT k PXAT 1 ITEMS a", array(ONE)).found(START) == {b"a"}  # it exists: the time is not used
+
+
+def test_the_model_learns_a_windows_answers_and_finds_what_is_wrong():
+    now = [START]
+    model = Model(now_ms=lambda: now[0])
+    learn(model, "BF.RESERVE k 0.01 100 WINDOW 60")
+    learn(model, "BF.MADD k a b a", array(ONE, ONE, ZERO))
+    assert model.faults == []
+    learn(model, "BF.ADD k a", ONE)
+    now[0] += 75_001
+    assert model.get(0, b"k").items.is_empty(now[0])
+    learn(model, "BF.ADD k b", ZERO)
+    learn(model, "BF.DEL k b", array(ONE))
+    assert [fault.split(":")[1][:24] for fault in model.faults] == [" an add of b'a' was answ", " an add of b'b' was answ", " BF.DEL of b'b' was answ"]
+
+
+def test_the_model_learns_deletions_and_finds_what_is_wrong():
+    model = Model(now_ms=lambda: START)
+    learn(model, "BF.RESERVE k 0.01 100 LAYOUT COUNTING")
+    learn(model, "BF.MADD k a a b", array(ONE, ZERO, ONE))
+    learn(model, "BF.DEL k a a c", array(ONE, ONE, ZERO))
+    assert model.get(0, b"k").items.found(START) == {b"b"}
+    learn(model, "BF.COUNT k b", ONE)
+    learn(model, "BF.DEL missing a", array(ZERO))
+    learn(model, "BF.COUNT missing a", ZERO)
+    assert model.faults == []
+    learn(model, "BF.COUNT k b", ZERO)
+    learn(model, "BF.COUNT k a", integer(2))
+    learn(model, "BF.DEL k b", array(ZERO))
+    assert len(model.faults) == 3
+
+
+def header_of_version_2(layout=0, window=0, generations=0, starts=(0,)):
+    """rdb/FORMAT.md, version 2; what the model does not read is 0."""
+    head = struct.pack("<8sIBBHIIddQIIQ", b"BLOOMPRT", 2, 0, layout, 0, 2, len(starts), 0.01, 0, 0, window, generations, 100)
+    return head.ljust(128, b"\0") + b"".join(struct.pack("<44xQ12x", start) for start in starts) + bytes(8)
+
+
+def test_the_model_learns_the_kind_of_filter_from_the_header_of_a_load():
+    model = Model(now_ms=lambda: START)
+    window = learn(model, ["BF.LOADCHUNK", "w", "1", header_of_version_2(0, 60, 2, (30_000, 60_000, 60_000))])
+    assert (window.seconds, window.generations, window.newest) == (60, 2, 60_000)
+    assert not window.is_empty(START)
+    counting = learn(model, ["BF.LOADCHUNK", "c", "1", header_of_version_2(2)])
+    assert type(counting) is CountedItems and counting.is_spoiled
