@@ -2,6 +2,8 @@
 
 #include "module/core/batch.h"
 
+#include "module/core/window.h"
+
 #include <string.h>
 
 void batch_init(struct batch *batch, struct filter *filter) {
@@ -24,25 +26,73 @@ static struct probe *take(struct batch *batch, const struct hash *hashes, size_t
     return probe;
 }
 
+/* ---- Chains --------------------------------------------------------------------------------- */
+
+/* The items of a group that no layer has contained so far, on their way through one layer. */
+struct crossing {
+    struct probe probe;
+    uint8_t items[PROBE_ITEMS]; // their indexes in the group
+};
+
+static void enter(const struct layer *layer, const struct hash *hashes, size_t n, const bool *found,
+                  struct crossing *out) {
+    out->probe.n = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (found[i]) continue;
+        out->items[out->probe.n] = (uint8_t)i;
+        out->probe.hashes[out->probe.n++] = hashes[i];
+    }
+    layer_probe_first(layer, &out->probe);
+}
+
+static void leave(const struct layer *layer, const struct crossing *crossing, bool *found) {
+    bool contained[PROBE_ITEMS];
+    layer_probe_contains(layer, &crossing->probe, contained);
+    for (size_t i = 0; i < crossing->probe.n; i++) found[crossing->items[i]] |= contained[i];
+}
+
+/* Looks up a group of items in a run of layers, the last one first. found[i] becomes true if one of
+ * them contains item i; items that are found already are left out. The layers are a pipeline of
+ * their own, so that the lines of three of them are under way together:
+ *
+ *                   step 1     step 2     step 3     step 4     step 5
+ *   last layer      first      rest       answer
+ *   the one before             first      rest       answer
+ *   ...                                   first      rest       answer
+ */
+static void look_up_chain(const struct layer *layers, uint32_t nlayers, const struct hash *hashes,
+                          size_t n, bool *found) {
+    struct crossing crossings[3]; // that of layer i is i % 3
+    if (nlayers == 0) return;
+    for (uint32_t i = nlayers + 2; i-- > 0;) { // the layers i - 2, i - 1 and i take their steps
+        if (i >= 2) enter(&layers[i - 2], hashes, n, found, &crossings[(i - 2) % 3]);
+        if (i >= 1 && i - 1 < nlayers)
+            layer_probe_rest(&layers[i - 1], &crossings[(i - 1) % 3].probe);
+        if (i < nlayers) leave(&layers[i], &crossings[i % 3], found);
+    }
+}
+
+/* Prefetches what look_up_chain reads first. */
+static void prefetch_chain(const struct layer *layers, uint32_t nlayers, const struct probe *probe,
+                           const bool *skipped) {
+    for (size_t i = 0; nlayers > 0 && i < probe->n; i++) {
+        if (!skipped || !skipped[i]) layer_prefetch_first(&layers[nlayers - 1], probe->hashes[i]);
+    }
+}
+
 /* ---- Lookups -------------------------------------------------------------------------------- */
 
 /* Reads the first bits in the newest layer. An item that fails there can only be in an older layer,
- * so its first lines in the older layers are prefetched now. */
+ * so its first lines in the next older one are prefetched now. */
 static void probe_rest(const struct filter *filter, struct probe *probe) {
     layer_probe_rest(filter_newest(filter), probe);
-    for (uint32_t layer = filter->nlayers - 1; layer-- > 0;) {
-        for (size_t i = 0; i < probe->n; i++) {
-            if (!probe->passes[i]) layer_prefetch_first(&filter->layers[layer], probe->hashes[i]);
-        }
-    }
+    prefetch_chain(filter->layers, filter->nlayers - 1, probe, probe->passes);
 }
 
 static void answer(const struct filter *filter, const struct probe *probe, bool *contained) {
     layer_probe_contains(filter_newest(filter), probe, contained);
     if (filter->nlayers == 1) return;
-    for (size_t i = 0; i < probe->n; i++) {
-        if (!contained[i]) contained[i] = filter_older_contains(filter, probe->hashes[i]);
-    }
+    look_up_chain(filter->layers, filter->nlayers - 1, probe->hashes, probe->n, contained);
 }
 
 size_t batch_contains(struct batch *batch, const struct hash *hashes, size_t n, bool *contained) {
@@ -65,11 +115,20 @@ static struct probe *adding(struct batch *batch) {
 
 static void probe_all(const struct filter *filter, struct probe *probe) {
     layer_probe_all(filter_newest(filter), probe);
-    for (uint32_t layer = filter->nlayers - 1; layer-- > 0;) {
-        for (size_t i = 0; i < probe->n; i++) {
-            layer_prefetch_first(&filter->layers[layer], probe->hashes[i]);
-        }
-    }
+    prefetch_chain(filter->layers, filter->nlayers - 1, probe, NULL);
+}
+
+/* Looks up the probe's items from `from` on in all layers but the newest, which adds do not change.
+ */
+static void look_up_older(const struct filter *filter, const struct probe *probe, size_t from,
+                          struct older *out) {
+    uint32_t first = window_newest(filter), nolder = filter->nlayers - 1;
+    bool generation[PROBE_ITEMS] = {false}, before[PROBE_ITEMS] = {false};
+    const struct hash *hashes = probe->hashes + from;
+    size_t n = probe->n - from;
+    look_up_chain(filter->layers + first, nolder - first, hashes, n, generation);
+    look_up_chain(filter->layers, first, hashes, n, before);
+    for (size_t i = 0; i < n; i++) out[from + i] = (struct older){generation[i], before[i]};
 }
 
 enum status batch_resume(struct batch *batch, struct outcome *outcomes, size_t *done) {
@@ -78,8 +137,11 @@ enum status batch_resume(struct batch *batch, struct outcome *outcomes, size_t *
     const struct layer *newest = filter_newest(filter);
     // The filter may have grown since the probe was filled.
     if (!layer_is_probed(newest, probe)) layer_probe_all(newest, probe);
+    struct older older[PROBE_ITEMS];
+    look_up_older(filter, probe, batch->next, older);
     for (*done = 0; batch->next < probe->n; batch->next++, ++*done) {
-        enum status st = filter_probed_add(filter, probe, batch->next, &outcomes[*done]);
+        enum status st =
+            filter_add_newest(filter, probe, batch->next, older[batch->next], &outcomes[*done]);
         if (st != STATUS_OK) return st;
     }
     batch->step++;

@@ -214,20 +214,27 @@ bool filter_probed_contains(const struct filter *filter, const struct probe *pro
            filter_older_contains(filter, probe->hashes[i]);
 }
 
-enum status filter_probed_add(struct filter *filter, const struct probe *probe, size_t i,
-                              struct outcome *outcome) {
+enum status filter_add_newest(struct filter *filter, const struct probe *probe, size_t i,
+                              struct older older, struct outcome *outcome) {
     struct layer *newest = filter_newest(filter);
-    uint32_t first = window_newest(filter), nolder = filter->nlayers - 1;
-    struct hash hash = probe->hashes[i];
     *outcome = (struct outcome){false, false};
-    if (any_contains(filter->layers + first, nolder - first, hash)) return STATUS_OK;
+    if (older.is_in_generation) return STATUS_OK;
     if (newest->items >= newest->capacity && !layer_probed_contains(newest, probe, i)) {
         return filter->expansion == 0 ? STATUS_FULL : STATUS_GROW;
     }
     *outcome = layer_probed_add(newest, probe, i);
     // A window's older generations decide the answer, not whether the item is added.
-    if (outcome->added && first > 0) outcome->added = !any_contains(filter->layers, first, hash);
+    if (older.is_before) outcome->added = false;
     return STATUS_OK;
+}
+
+enum status filter_probed_add(struct filter *filter, const struct probe *probe, size_t i,
+                              struct outcome *outcome) {
+    uint32_t first = window_newest(filter), nolder = filter->nlayers - 1;
+    struct hash hash = probe->hashes[i];
+    struct older older = {any_contains(filter->layers + first, nolder - first, hash),
+                          any_contains(filter->layers, first, hash)};
+    return filter_add_newest(filter, probe, i, older, outcome);
 }
 
 bool filter_probed_remove(struct filter *filter, const struct probe *probe, size_t i,

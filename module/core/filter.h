@@ -137,6 +137,18 @@ unsigned filter_count(const struct filter *filter, struct hash hash);
 bool filter_probed_contains(const struct filter *filter, const struct probe *probe, size_t i);
 enum status filter_probed_add(struct filter *filter, const struct probe *probe, size_t i,
                               struct outcome *outcome);
+
+/* What the layers other than the newest one say of an item. */
+struct older {
+    bool is_in_generation; // one of the newest generation contains it; without a window, any one
+    bool is_before;        // one of an older generation contains it
+};
+
+/* filter_probed_add for an item that was looked up in those layers already. */
+enum status filter_add_newest(struct filter *filter, const struct probe *probe, size_t i,
+                              struct older older, struct outcome *outcome);
+
+/* COUNTING: filter_remove for item i of such a probe. */
 bool filter_probed_remove(struct filter *filter, const struct probe *probe, size_t i,
                           bool *changed);
 
