@@ -44,15 +44,12 @@ static void print_layers(const struct filter *filter) {
     }
 }
 
-/* Writes a time as 2026-11-17T08:00:00.000Z; a file may hold one beyond the calendar. */
+/* Writes a time as 2026-11-17T08:00:00.000Z. The year of the latest time there is has 9 digits. */
 static const char *print_time(uint64_t ms, char out[48]) {
     time_t seconds = (time_t)(ms / 1000);
     struct tm utc;
-    char day[32];
-    if (!gmtime_r(&seconds, &utc) || !strftime(day, sizeof(day), "%Y-%m-%dT%H:%M:%S", &utc)) {
-        return "beyond the calendar";
-    }
-    snprintf(out, 48, "%s.%03uZ", day, (unsigned)(ms % 1000));
+    size_t len = strftime(out, 32, "%Y-%m-%dT%H:%M:%S", gmtime_r(&seconds, &utc));
+    snprintf(out + len, 16, ".%03uZ", (unsigned)(ms % 1000));
     return out;
 }
 
