@@ -180,6 +180,9 @@ static struct filter *build_from_spool(struct items *items, const struct options
 
 int build_run(const struct options *given) {
     const struct options implied = with_implied(given), *options = &implied;
+    if (options->layout == LAYOUT_COUNTING) {
+        tool_die("build cannot make a counting filter: make it on a server, with BF.RESERVE");
+    }
     struct items items;
     struct filter *filter;
     uint64_t bytes = 0;

@@ -26,7 +26,13 @@ static uint64_t check_batch(const struct filter *filter, const struct item *batc
     struct hash hashes[ITEMS_BATCH];
     bool contained[ITEMS_BATCH];
     for (size_t i = 0; i < n; i++) hashes[i] = filter_hash(filter, batch[i].bytes, batch[i].len);
-    batch_contains_many(filter, hashes, n, contained);
+    struct filter view;
+    const struct filter *live = file_live(filter, &view); // a pipe may outlast a generation
+    if (live) {
+        batch_contains_many(live, hashes, n, contained);
+    } else {
+        memset(contained, 0, n * sizeof(contained[0]));
+    }
     uint64_t selected = 0;
     for (size_t i = 0; i < n; i++) {
         if (contained[i] == options->absent) continue;

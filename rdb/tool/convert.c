@@ -1,11 +1,14 @@
 /* bloomport convert and bloomport merge: one or more filters are read, one is written. */
 
+#define _GNU_SOURCE // stat
 #include "module/core/combine.h"
+#include "module/core/mem.h"
 #include "rdb/tool/options.h"
 #include "rdb/tool/tool.h"
 
 #include <limits.h>
 #include <stdio.h>
+#include <sys/stat.h>
 
 int convert_run(const struct options *options) {
     options_need_operands(options, 1, 1, "the filter's file");
@@ -53,20 +56,40 @@ static void check_alike(const struct filter *a, const struct filter *b, const ch
     }
 }
 
+static void add_file(struct filter *sum, const char *path, const struct options *options) {
+    struct filter *next = file_load(path, options, NULL);
+    check_alike(sum, next, path);
+    bool changed;
+    const struct filter *others[] = {next};
+    enum status st = combine_union(sum, others, 1, FILTER_NO_LIMIT, &changed);
+    if (st == STATUS_NOMEM) tool_die("%s: cannot merge, not enough memory", path);
+    if (st != STATUS_OK)
+        tool_die("%s: cannot merge, the union would exceed a filter's limits", path);
+    filter_free(next);
+}
+
+/* Whether a file is one of those before it. BF.MERGE counts a repeated key once, and so do we: a
+ * counting filter that is added to itself would count every item twice. */
+static bool is_repeated(struct stat *files, int at, const char *path) {
+    bool is_file = stat(path, &files[at]) == 0 && S_ISREG(files[at].st_mode);
+    if (!is_file) files[at].st_ino = 0;
+    for (int i = 0; is_file && i < at; i++) {
+        if (files[i].st_ino == files[at].st_ino && files[i].st_dev == files[at].st_dev) return true;
+    }
+    return false;
+}
+
 int merge_run(const struct options *options) {
     options_need_operands(options, 2, INT_MAX, "a second filter's file");
     enum file_format format;
+    struct stat *files = tool_alloc((size_t)options->noperands * sizeof(*files));
+    is_repeated(files, 0, options->operands[0]);
     struct filter *sum = file_load(options->operands[0], options, &format);
     for (int i = 1; i < options->noperands; i++) {
-        struct filter *next = file_load(options->operands[i], options, NULL);
-        check_alike(sum, next, options->operands[i]);
-        bool changed;
-        const struct filter *others[] = {next};
-        if (combine_union(sum, others, 1, FILTER_NO_LIMIT, &changed) != STATUS_OK) {
-            tool_die("%s: cannot merge, not enough memory", options->operands[i]);
-        }
-        filter_free(next);
+        const char *path = options->operands[i];
+        if (!is_repeated(files, i, path)) add_file(sum, path, options);
     }
+    mem_free(files);
     if (options->format != FILE_UNKNOWN) format = options->format;
     file_save(sum, format, options->output);
     filter_free(sum);

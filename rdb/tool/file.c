@@ -1,9 +1,11 @@
 /* A filter <-> a file. See file.h. */
 
-#define _GNU_SOURCE // fstat
+#define _GNU_SOURCE // fstat, clock_gettime
 #include "rdb/tool/file.h"
 
+#include "module/core/combine.h"
 #include "module/core/mem.h"
+#include "module/core/window.h"
 #include "rdb/bytes.h"
 #include "rdb/codec.h"
 #include "rdb/formats/redisbloom.h"
@@ -16,6 +18,7 @@
 #include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #define MAGIC "BLOOMPRT"
@@ -143,6 +146,28 @@ struct filter *file_load(const char *path, const struct options *options,
     return filter;
 }
 
+/* ---- Filters that forget ------------------------------------------------------------------ */
+
+const struct filter *file_live(const struct filter *filter, struct filter *view) {
+    struct timespec now = {0};
+    if (filter->window) clock_gettime(CLOCK_REALTIME, &now);
+    uint64_t ms = (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+    return window_live(filter, ms, view);
+}
+
+/* One layer of the bits that the filter holds now. */
+static struct filter *flatten(const struct filter *filter, enum file_format format) {
+    struct filter view, *flat;
+    enum status st = combine_flatten(file_live(filter, &view), filter, &flat);
+    if (st == STATUS_PARAM) {
+        tool_die("cannot write %s: the window's generations have different sizes (the format dump "
+                 "holds any filter)",
+                 file_format_name(format));
+    }
+    if (st != STATUS_OK) tool_die("no memory for a filter of this size");
+    return flat;
+}
+
 /* ---- Writing ------------------------------------------------------------------------------ */
 
 enum file_format file_default_format(const struct filter *filter) {
@@ -180,7 +205,7 @@ static void write_in_pieces(const struct filter *filter, const uint8_t *header, 
     progress_end(&progress);
 }
 
-void file_save(const struct filter *filter, enum file_format format, const char *path) {
+static void save_as(const struct filter *filter, enum file_format format, const char *path) {
     file_check_format(filter, format);
     output_open(path);
     if (format == FILE_PORTABLE) {
@@ -203,4 +228,15 @@ void file_save(const struct filter *filter, enum file_format format, const char 
         mem_free(bytes);
     }
     output_commit();
+}
+
+void file_save(const struct filter *filter, enum file_format format, const char *path) {
+    bool forgets = filter->window != 0 || filter->layout == LAYOUT_COUNTING;
+    if (format == FILE_DUMP || !forgets) {
+        save_as(filter, format, path);
+        return;
+    }
+    struct filter *flat = flatten(filter, format);
+    save_as(flat, format, path);
+    filter_free(flat);
 }

@@ -23,14 +23,19 @@ const char *file_format_name(enum file_format format);
  * is the format it had, if format is not NULL. Any error ends the program. */
 struct filter *file_load(const char *path, const struct options *options, enum file_format *format);
 
+/* The filter as lookups see it at this moment: without the generations of a window that are over.
+ * Returns the filter itself, *view, or NULL if no generation lives, as window_live does. */
+const struct filter *file_live(const struct filter *filter, struct filter *view);
+
 /* The format of a filter when the user names none: redisbloom if it is RedisBloom's, portable,
- * parquet if BLOCKED, else dump. */
+ * parquet if BLOCKED, else dump, as for windows and counting filters. */
 enum file_format file_default_format(const struct filter *filter);
 
 /* Ends the program if the format cannot hold the filter. */
 void file_check_format(const struct filter *filter, enum file_format format);
 
-/* Writes the filter to --output, in this format. */
+/* Writes the filter to --output, in this format. A format other than dump gets what a window or a
+ * counting filter holds at this moment, as one layer of bits, as BF.EXPORT does. */
 void file_save(const struct filter *filter, enum file_format format, const char *path);
 
 #endif

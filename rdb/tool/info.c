@@ -1,10 +1,14 @@
-/* bloomport info: a filter's numbers, for people or as JSON. */
+/* bloomport info: a filter's numbers, for people or as JSON. They are those of the whole file: also
+ * of a window's generations that are over by now. */
 
+#define _GNU_SOURCE // gmtime_r
 #include "module/core/measure.h"
+#include "module/core/window.h"
 #include "rdb/tool/options.h"
 #include "rdb/tool/tool.h"
 
 #include <stdio.h>
+#include <time.h>
 
 typedef unsigned long long number; // the type that printf prints portably
 
@@ -12,24 +16,26 @@ static double fill_of(const struct filter *filter) {
     return (double)measure_ones(filter) / (double)measure_bits(filter);
 }
 
-/* Only a dump has counts; other formats have nothing but the bits. */
-static void print_text(const struct filter *filter, enum file_format format) {
-    printf("format              %s\n", file_format_name(format));
-    printf("layout              %s\n", tool_layout_name(filter->layout));
-    printf("hash                %s\n", tool_scheme_name(filter->scheme));
+/* What an array has m of. */
+static const char *unit_of(const struct filter *filter) {
+    return filter->layout == LAYOUT_COUNTING ? "counters" : "bits";
+}
+
+/* ---- For people --------------------------------------------------------------------------- */
+
+static void print_sizes(const struct filter *filter) {
+    bool has_counters = filter->layout == LAYOUT_COUNTING;
     printf("layers              %u\n", filter->nlayers);
     if (filter->nlayers == 1) printf("hashes per item (k) %u\n", filter->layers[0].nhashes);
-    printf("bits (m)            %llu\n", (number)measure_bits(filter));
+    printf("%-19s %llu\n", has_counters ? "counters (m)" : "bits (m)",
+           (number)measure_bits(filter));
     printf("bytes               %llu\n", (number)filter_array_bytes(filter));
-    printf("ones                %llu\n", (number)measure_ones(filter));
-    printf("fill                %.6f\n", fill_of(filter));
-    if (!filter->is_estimated) printf("items               %llu\n", (number)filter_items(filter));
-    printf("estimated items     %llu\n", (number)measure_items(filter));
-    printf("capacity            %llu\n", (number)filter_capacity(filter));
-    printf("expansion           %u\n", filter->expansion);
-    printf("current error rate  %.6g\n", measure_error_rate(filter));
-    if (filter->nlayers == 1) return;
-    printf("\n%5s %16s %5s %16s %10s %16s\n", "layer", "bits", "k", "capacity", "fill", "items");
+    printf("%-19s %llu\n", has_counters ? "counters over 0" : "ones", (number)measure_ones(filter));
+}
+
+static void print_layers(const struct filter *filter) {
+    printf("\n%5s %16s %5s %16s %10s %16s\n", "layer", unit_of(filter), "k", "capacity", "fill",
+           "items");
     for (uint32_t i = 0; i < filter->nlayers; i++) {
         const struct layer *layer = &filter->layers[i];
         printf("%5u %16llu %5u %16llu %10.6f %16llu\n", i + 1, (number)layer->nbits, layer->nhashes,
@@ -38,19 +44,80 @@ static void print_text(const struct filter *filter, enum file_format format) {
     }
 }
 
-static void print_json_layer(const struct layer *layer) {
-    printf("{\"bits\":%llu,\"hashes\":%u,\"capacity\":%llu,\"items\":%llu,\"ones\":%llu,"
-           "\"fill\":%.17g,\"current_error_rate\":%.17g}",
-           (number)layer->nbits, layer->nhashes, (number)layer->capacity, (number)layer->items,
-           (number)layer->ones, (double)layer->ones / (double)layer->nbits,
-           layer_current_error_rate(layer));
+/* Writes a time as 2026-11-17T08:00:00.000Z. The year of the latest time there is has 9 digits. */
+static const char *print_time(uint64_t ms, char out[48]) {
+    time_t seconds = (time_t)(ms / 1000);
+    struct tm utc;
+    size_t len = strftime(out, 32, "%Y-%m-%dT%H:%M:%S", gmtime_r(&seconds, &utc));
+    snprintf(out + len, 16, ".%03uZ", (unsigned)(ms % 1000));
+    return out;
+}
+
+/* One row for the layers from `first` to `end` - 1, which began together. */
+static void print_generation(const struct filter *filter, uint32_t first, uint32_t end) {
+    uint64_t start = filter->layers[first].start, items = 0;
+    char begins[48], ends[48];
+    for (uint32_t i = first; i < end; i++) items += filter->layers[i].items;
+    printf("%-24s %15llu %-24s %6u %16llu\n", start ? print_time(start, begins) : "not begun",
+           (number)start, start ? print_time(window_end(filter, start), ends) : "-", end - first,
+           (number)items);
+}
+
+static void print_generations(const struct filter *filter) {
+    printf("\n%-24s %15s %-24s %6s %16s\n", "generation from (UTC)", "from (ms)", "until (UTC)",
+           "layers", "items");
+    for (uint32_t first = 0, end; first < filter->nlayers; first = end) {
+        uint64_t start = filter->layers[first].start;
+        for (end = first; end < filter->nlayers && filter->layers[end].start == start;) end++;
+        print_generation(filter, first, end);
+    }
+}
+
+/* Only a dump has counts; other formats have nothing but the bits. */
+static void print_text(const struct filter *filter, enum file_format format) {
+    printf("format              %s\n", file_format_name(format));
+    printf("layout              %s\n", tool_layout_name(filter->layout));
+    printf("hash                %s\n", tool_scheme_name(filter->scheme));
+    if (filter->window) {
+        printf("window              %u s in %u generations\n", filter->window, filter->generations);
+    }
+    print_sizes(filter);
+    printf("fill                %.6f\n", fill_of(filter));
+    if (!filter->is_estimated) printf("items               %llu\n", (number)filter_items(filter));
+    printf("estimated items     %llu\n", (number)measure_items(filter));
+    printf("capacity            %llu\n", (number)filter_capacity(filter));
+    printf("expansion           %u\n", filter->expansion);
+    printf("current error rate  %.6g\n", measure_error_rate(filter));
+    if (filter->window) print_generations(filter);
+    if (filter->nlayers > 1) print_layers(filter);
+}
+
+/* ---- As JSON ------------------------------------------------------------------------------ */
+
+static void print_json_window(const struct filter *filter) {
+    if (filter->window) {
+        printf("\"window\":{\"seconds\":%u,\"generations\":%u,\"capacity\":%llu},", filter->window,
+               filter->generations, (number)filter->window_capacity);
+    } else {
+        printf("\"window\":null,");
+    }
+}
+
+static void print_json_layer(const struct filter *filter, const struct layer *layer) {
+    printf(
+        "{\"start\":%llu,\"%s\":%llu,\"hashes\":%u,\"capacity\":%llu,\"items\":%llu,\"ones\":%llu,"
+        "\"fill\":%.17g,\"current_error_rate\":%.17g}",
+        (number)layer->start, unit_of(filter), (number)layer->nbits, layer->nhashes,
+        (number)layer->capacity, (number)layer->items, (number)layer->ones,
+        (double)layer->ones / (double)layer->nbits, layer_current_error_rate(layer));
 }
 
 static void print_json(const struct filter *filter, enum file_format format) {
     printf("{\"format\":\"%s\",\"layout\":\"%s\",\"hash\":\"%s\",", file_format_name(format),
            tool_layout_name(filter->layout), tool_scheme_name(filter->scheme));
-    printf("\"hashes\":%u,\"bits\":%llu,\"bytes\":%llu,\"ones\":%llu,\"fill\":%.17g,",
-           filter->layers[0].nhashes, (number)measure_bits(filter),
+    print_json_window(filter);
+    printf("\"hashes\":%u,\"%s\":%llu,\"bytes\":%llu,\"ones\":%llu,\"fill\":%.17g,",
+           filter->layers[0].nhashes, unit_of(filter), (number)measure_bits(filter),
            (number)filter_array_bytes(filter), (number)measure_ones(filter), fill_of(filter));
     printf("\"items\":%llu,\"items_are_estimated\":%s,\"estimated_items\":%llu,",
            (number)filter_items(filter), filter->is_estimated ? "true" : "false",
@@ -59,7 +126,7 @@ static void print_json(const struct filter *filter, enum file_format format) {
            (number)filter_capacity(filter), filter->expansion, measure_error_rate(filter));
     for (uint32_t i = 0; i < filter->nlayers; i++) {
         if (i > 0) putchar(',');
-        print_json_layer(&filter->layers[i]);
+        print_json_layer(filter, &filter->layers[i]);
     }
     puts("]}");
 }

@@ -20,7 +20,7 @@ static const struct command commands[] = {
     {"convert", "filter", "the same filter in another format", "fHTno", convert_run},
     {"push", "filter", "a filter from a file to a server", "khpsdfHnr", push_run},
     {"pull", "", "a filter from a server to a file", "khpsdFo", pull_run},
-    {"size", "", "the calculator: any two numbers give the rest", "NBMeblH", size_run},
+    {"size", "", "the calculator: any two numbers give the rest", "NBMeblHwg", size_run},
 };
 #define NCOMMANDS (sizeof(commands) / sizeof(commands[0]))
 

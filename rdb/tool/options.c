@@ -28,7 +28,8 @@ static const struct {
     {'e', false, "error", "rate", "false-positive rate, between 0 and 1 (build: 0.01)"},
     {'b', false, "bits-per-key", "bits", "bits per item, 1 to 256, instead of --error"},
     {'n', false, "capacity", "n", "items the filter is sized for (build: as many as are read)"},
-    {'l', false, "layout", "name", "classic (fewest bits) or blocked (fastest)"},
+    {'l', false, "layout", "name",
+     "classic (fewest bits), blocked (fastest) or counting (size only)"},
     {'H', false, "hash", "name", "xxh64 (default) or fnv1a; portable files do not record it"},
     {'f', false, "from", "format",
      "the file's format, if not dump, parquet, redisbloom or portable"},
@@ -47,6 +48,8 @@ static const struct {
     {'N', false, "items", "n", "how many items"},
     {'B', false, "bits", "n", "how many bits in all"},
     {'M', false, "memory", "size", "how many bytes in all; K, M, G, T count in 1024"},
+    {'w', false, "window", "time", "items are forgotten after this time: seconds, or 15m, 24h, 7d"},
+    {'g', false, "generations", "n", "parts that the window is forgotten in, 1 to 64 (4)"},
 };
 #define NOPTIONS (sizeof(table) / sizeof(table[0]))
 
@@ -109,6 +112,31 @@ static uint64_t parse_whole(const char *name, const char *text, bool may_have_un
     return whole;
 }
 
+/* The seconds of a unit of time; 0 if the letter is none. */
+static double seconds_of(char letter) {
+    switch (letter) {
+    case 's': return 1;
+    case 'm': return 60;
+    case 'h': return 3600;
+    case 'd': return 86400;
+    default: return 0;
+    }
+}
+
+/* A whole number of seconds, with or without a unit: 90, 1.5h. */
+static uint32_t parse_window(const char *text) {
+    const char *end;
+    double value = take_number(text, &end);
+    double unit = end == text ? 0 : seconds_of(*end);
+    if (unit != 0) value *= unit, end++;
+    bool is_time = end != text && *end == '\0' && value >= 1 && value <= LIMITS_MAX_WINDOW;
+    if (!is_time || value != floor(value)) {
+        tool_die("--window: '%s' is not a time from 1 to %u seconds, as 90, 15m, 24h or 7d", text,
+                 LIMITS_MAX_WINDOW);
+    }
+    return (uint32_t)value;
+}
+
 static int parse_small(const char *name, const char *text, int least, int most) {
     const char *end = text + strspn(text, "0123456789");
     long value = strtol(text, NULL, 10); // more than a long holds is LONG_MAX
@@ -137,7 +165,8 @@ static double parse_bits_per_key(const char *text) {
 static enum layout parse_layout(const char *text) {
     if (strcmp(text, "classic") == 0) return LAYOUT_CLASSIC;
     if (strcmp(text, "blocked") == 0) return LAYOUT_BLOCKED;
-    tool_die("--layout: '%s' is neither classic nor blocked", text);
+    if (strcmp(text, "counting") == 0) return LAYOUT_COUNTING;
+    tool_die("--layout: '%s' is none of classic, blocked and counting", text);
 }
 
 static enum scheme parse_scheme(const char *text) {
@@ -177,11 +206,16 @@ static void set_option(int letter, const char *value, struct options *o) {
     case 'd': o->database = parse_small("db", value, 0, 1000000); break;
     case 'r': o->replace = true; break;
     case 'N': o->items = parse_whole("items", value, false); break;
-    case 'B': o->nbits = parse_whole("bits", value, false); break;
+    case 'B': o->nbits = parse_whole("bits", value, false), o->is_memory = false; break;
+    case 'w': o->window = parse_window(value); break;
+    case 'g':
+        o->generations = (uint32_t)parse_small("generations", value, 1, LIMITS_MAX_GENERATIONS);
+        break;
     default:
         o->nbits = parse_whole("memory", value, true);
         if (o->nbits > SIZING_MAX_BITS / 8) tool_die("--memory: more than any machine has");
         o->nbits *= 8;
+        o->is_memory = true;
         break;
     }
 }

@@ -16,6 +16,8 @@ struct options {
     double error_rate;               // 0: not given
     double bits_per_key;             // 0: not given
     uint64_t capacity, items, nbits; // 0: not given
+    bool is_memory;                  // nbits comes from --memory: 8 times its bytes
+    uint32_t window, generations;    // seconds, and of the window; 0: not given
     enum layout layout;
     enum scheme scheme;
     bool has_layout, has_scheme;     // given, not the defaults

@@ -1,11 +1,15 @@
 /* bloomport size: the calculator. Two of items, bits (or memory) and quality (an error rate or bits
- * per key) give the rest, by the module's own sizing. */
+ * per key) give the rest, by the module's own sizing. Of a window, items and quality do. */
 
+#include "module/core/window.h"
 #include "rdb/tool/options.h"
 #include "rdb/tool/tool.h"
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
+
+typedef unsigned long long number; // the type that printf prints portably
 
 struct answer {
     uint64_t items;
@@ -64,14 +68,17 @@ static uint64_t most_items(const struct options *o, struct geometry geometry) {
     return low;
 }
 
+static bool has_quality(const struct options *o) {
+    return o->error_rate != 0 || o->bits_per_key != 0;
+}
+
 static struct answer solve(const struct options *o, struct geometry geometry) {
-    bool has_quality = o->error_rate != 0 || o->bits_per_key != 0;
-    int given = (o->items != 0) + (o->nbits != 0) + has_quality;
+    int given = (o->items != 0) + (o->nbits != 0) + has_quality(o);
     if (given != 2) {
         tool_die("size takes two of: --items, --bits or --memory, --error or --bits-per-key");
     }
     if (o->nbits == 0) return (struct answer){o->items, size_for(o->items, o, geometry)};
-    if (has_quality) {
+    if (has_quality(o)) {
         uint64_t items = most_items(o, geometry);
         return (struct answer){items, size_for(items, o, geometry)};
     }
@@ -80,27 +87,60 @@ static struct answer solve(const struct options *o, struct geometry geometry) {
 
 /* ---- Printing ----------------------------------------------------------------------------- */
 
-static void print_memory(uint64_t bytes) {
+static void print_bytes(const char *name, uint64_t bytes) {
     static const char *const units[] = {"bytes", "KiB", "MiB", "GiB", "TiB", "PiB"};
     double value = (double)bytes;
     int unit = 0;
     for (; value >= 1024 && unit < 5; unit++) value /= 1024;
-    printf("memory        %llu bytes", (unsigned long long)bytes);
+    printf("%-13s %llu bytes", name, (number)bytes);
     if (unit > 0) printf(" (%.1f %s)", value, units[unit]);
-    putchar('\n');
+}
+
+static void print_rate(double rate) {
+    printf("error rate    %.6g", rate);
+    if (rate > 0) printf(" (1 in %.0f)", 1 / rate);
+}
+
+static void print_geometry(struct geometry geometry) {
+    printf("layout        %s\n", tool_layout_name(geometry.layout));
+    printf("hash          %s\n", tool_scheme_name(geometry.scheme));
+}
+
+/* Prints a number with as few digits as give the same number again. */
+static void print_exactly(double value) {
+    char text[32];
+    for (int digits = 1; digits <= 17; digits++) {
+        snprintf(text, sizeof(text), "%.*g", digits, value);
+        if (strtod(text, NULL) == value) break;
+    }
+    fputs(text, stdout);
+}
+
+/* The command that makes a filter of just this size. */
+static void print_reserve(uint64_t items, const struct options *o) {
+    static const char *const layouts[] = {"", " LAYOUT BLOCKED", " LAYOUT COUNTING"};
+    printf("\nBF.RESERVE key %s", o->bits_per_key != 0 ? "BITSPERKEY " : "");
+    print_exactly(o->bits_per_key != 0 ? o->bits_per_key : o->error_rate);
+    printf(" %llu", (number)items);
+    if (o->window) {
+        printf(" WINDOW %u GENERATIONS %u", o->window, o->generations);
+    } else if (o->layout != LAYOUT_COUNTING) {
+        printf(" NONSCALING"); // which COUNTING always is
+    }
+    printf("%s%s\n", layouts[o->layout], o->scheme == SCHEME_FNV1A ? " HASH FNV1A" : "");
 }
 
 static void print_table(const struct answer *a, struct geometry geometry) {
     double rate = sizing_error_rate(a->items, a->size, geometry);
-    printf("items         %llu\n", (unsigned long long)a->items);
-    printf("error rate    %.6g", rate);
-    if (rate > 0) printf(" (1 in %.0f)", 1 / rate);
-    printf("\nbits          %llu\n", (unsigned long long)a->size.nbits);
-    print_memory(layer_bytes(a->size.nbits));
-    printf("bits per key  %.4f\n", (double)a->size.nbits / (double)a->items);
+    bool has_counters = geometry.layout == LAYOUT_COUNTING;
+    double bits = (double)a->size.nbits * (has_counters ? 4 : 1);
+    printf("items         %llu\n", (number)a->items);
+    print_rate(rate);
+    printf("\n%-13s %llu\n", has_counters ? "counters" : "bits", (number)a->size.nbits);
+    print_bytes("memory", layer_bytes_as(a->size.nbits, geometry.layout));
+    printf("\nbits per key  %.4f\n", bits / (double)a->items);
     printf("hashes        %u\n", a->size.nhashes);
-    printf("layout        %s\n", tool_layout_name(geometry.layout));
-    printf("hash          %s\n", tool_scheme_name(geometry.scheme));
+    print_geometry(geometry);
 }
 
 #define PLOT_WIDTH 48
@@ -127,11 +167,101 @@ static void print_plot(const struct answer *a, struct geometry geometry) {
     }
 }
 
-int size_run(const struct options *options) {
-    options_need_operands(options, 0, 0, "");
-    struct geometry geometry = {options->layout, options->scheme};
-    struct answer answer = solve(options, geometry);
+/* ---- Windows ------------------------------------------------------------------------------ */
+
+#define DEFAULT_GENERATIONS 4
+
+/* One generation of a window: its share of the items, its first layer, and the error rate that all
+ * generations promise together. */
+struct generation {
+    uint64_t items;
+    struct sizing size;
+    double promise;
+};
+
+static struct generation size_generation(const struct options *o, struct geometry geometry) {
+    uint32_t g = o->generations;
+    struct generation one = {.items = (o->items - 1) / g + 1, .promise = o->error_rate};
+    bool fits;
+    if (o->bits_per_key != 0) {
+        fits = sizing_generation_by_bits(o->items, g, o->bits_per_key, geometry, &one.size);
+        if (fits) one.promise = 2 * (g + 1) * sizing_error_rate(one.items, one.size, geometry);
+    } else {
+        double rate = o->error_rate / (g + 1) * SIZING_WINDOW_SHARE;
+        fits = sizing_by_error(one.items, rate, geometry, &one.size);
+    }
+    if (!fits) refuse_size();
+    return one;
+}
+
+static void print_window_rate(double promise) {
+    if (promise < 1) {
+        print_rate(promise);
+        puts(", promised for all generations together");
+    } else {
+        puts("error rate    none: so few bits promise no rate");
+    }
+}
+
+/* Prints seconds, and beside them the largest unit of which there are two. */
+static void print_duration(const char *name, double seconds) {
+    static const struct {
+        double seconds;
+        const char *name;
+    } units[] = {{86400, "days"}, {3600, "hours"}, {60, "minutes"}};
+    printf("%-13s %.13g seconds", name, seconds);
+    for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
+        if (seconds < 2 * units[i].seconds) continue;
+        printf(" (%.4g %s)", seconds / units[i].seconds, units[i].name);
+        break;
+    }
+    puts(" after its last add");
+}
+
+static void print_window(const struct generation *one, const struct options *o,
+                         struct geometry geometry) {
+    uint32_t live = o->generations + 1;
+    uint64_t bytes = layer_bytes(one->size.nbits), step = window_step(o->window, o->generations);
+    printf("items         %llu in a window\n", (number)o->items);
+    printf("window        %u seconds in %u generations\n", o->window, o->generations);
+    print_duration("surely found", o->window);
+    print_duration("surely gone", (double)(live * step) / 1000);
+    print_window_rate(one->promise);
+    printf("bits          %llu in a generation\n", (number)one->size.nbits);
+    printf("hashes        %u\n", one->size.nhashes);
+    print_bytes("generation", bytes);
+    putchar('\n');
+    print_bytes("memory", live * bytes);
+    printf(", all %u generations\nbits per item %.4f of a window\n", live,
+           8 * (double)(live * bytes) / (double)o->items);
+    print_geometry(geometry);
+}
+
+static int size_window(const struct options *given) {
+    struct options o = *given;
+    if (o.layout == LAYOUT_COUNTING) tool_die("layout counting cannot have a window");
+    if (o.items == 0 || o.nbits != 0 || !has_quality(&o)) {
+        tool_die("size --window takes --items, and --error or --bits-per-key");
+    }
+    if (o.generations == 0) o.generations = DEFAULT_GENERATIONS;
+    struct geometry geometry = {o.layout, o.scheme};
+    struct generation one = size_generation(&o, geometry);
+    print_window(&one, &o, geometry);
+    print_reserve(o.items, &o);
+    return TOOL_OK;
+}
+
+int size_run(const struct options *given) {
+    struct options options = *given;
+    options_need_operands(&options, 0, 0, "");
+    if (options.window) return size_window(&options);
+    if (options.generations) tool_die("--generations goes with --window only");
+    struct geometry geometry = {options.layout, options.scheme};
+    bool has_counters = geometry.layout == LAYOUT_COUNTING;
+    if (has_counters && options.is_memory) options.nbits /= 4; // as many counters
+    struct answer answer = solve(&options, geometry);
     print_table(&answer, geometry);
+    if (has_quality(&options)) print_reserve(answer.items, &options);
     print_plot(&answer, geometry);
     return TOOL_OK;
 }

@@ -154,15 +154,12 @@ def test_a_windows_generations_are_sized_by_the_rule():
 
 
 def test_a_windows_sizes_are_the_servers(server):
-    """Until the server has WINDOW this is skipped; from then on it compares by itself."""
     connection = server.connection()
     chosen = list(window_points(300, seed=7))
     for p, ours in zip(chosen, page([["sized", p] for p in chosen])):
         quality = ("BITSPERKEY", p["bits"]) if "bits" in p else (p["rate"],)
         reply = connection.call("BF.RESERVE", "w", *quality, p["capacity"], "WINDOW", p["seconds"], "GENERATIONS",
                                 p["generations"], "LAYOUT", "BLOCKED" if p["blocked"] else "CLASSIC")
-        if reply.value == "ERR Unknown argument received":
-            pytest.skip("this server's module has no WINDOW")
         assert reply.plain == "OK", p
         (mine,) = layers_of(connection.call, "w")
         connection.call("DEL", "w").plain
@@ -170,9 +167,6 @@ def test_a_windows_sizes_are_the_servers(server):
 
 
 def test_a_windows_sizes_are_the_tools():
-    """The place for `bloomport size --window`: its bits, hashes and bytes beside the page's."""
-    if "--window" not in subprocess.run([TOOL, "size", "--help"], stdout=subprocess.PIPE, text=True).stdout:
-        pytest.skip("this tool has no size --window")
     chosen = list(window_points(100, seed=8))
     for p, ours in zip(chosen, page([["sized", p] for p in chosen])):
         quality = ("--bits-per-key", p["bits"]) if "bits" in p else ("--error", repr(p["rate"]))
@@ -180,6 +174,8 @@ def test_a_windows_sizes_are_the_tools():
                            "--layout", "blocked" if p["blocked"] else "classic")
         assert (int(field["bits"]), int(field["hashes"])) == (ours["m"], ours["k"]), p
         assert int(field["memory"]) == ours["bytes"], p
+        promise = ours["promise"]
+        assert field["error rate"] == ("%.6g" % promise if promise < 1 else "none"), p
 
 
 def test_a_window_of_four_generations_at_one_percent_takes_at_most_16_8_bits_an_item():
@@ -194,6 +190,8 @@ def test_counting_has_the_layer_of_classic_in_four_times_the_bytes():
         field = tools_size("--items", p["capacity"], *quality)
         assert (ours["m"], ours["k"]) == (int(field["bits"]), int(field["hashes"])), p
         assert ours["bytes"] == -(-ours["m"] // 2), p
+        field = tools_size("--items", p["capacity"], *quality, "--layout", "counting")
+        assert (ours["m"], ours["bytes"]) == (int(field["counters"]), int(field["memory"])), p
 
 
 def rate_of_slices(k, g):
