@@ -67,7 +67,8 @@ static struct subject subject_of(const struct key *key) {
     struct subject s = {.key = key, .filter = key->filter, .live = *key->filter};
     if (s.filter->window == 0) return s;
     s.now = (uint64_t)RedisModule_Milliseconds();
-    if (!window_live(s.filter, s.now, &s.live)) s.live.nlayers = 0;
+    const struct filter *live = window_live(s.filter, s.now, &s.live);
+    if (!live) s.live.nlayers = 0;
     return s;
 }
 
@@ -76,7 +77,8 @@ static void reply_generations(RedisModuleCtx *ctx, const struct subject *s) {
     const struct layer *layers = s->live.layers;
     long n = 0;
     RedisModule_ReplyWithArray(ctx, REDISMODULE_POSTPONED_LEN);
-    for (uint32_t i = s->live.nlayers; i > 0; n++) {
+    uint32_t nbegun = filter_newest(s->filter)->start == 0 ? 0 : s->live.nlayers;
+    for (uint32_t i = nbegun; i > 0; n++) {
         uint64_t start = layers[i - 1].start, items = 0;
         for (; i > 0 && layers[i - 1].start == start; i--) items += layers[i - 1].items;
         RedisModule_ReplyWithArray(ctx, 2);
@@ -256,7 +258,9 @@ static void reply_state(RedisModuleCtx *ctx, const struct subject *s) {
             "add the items again";
     } else if (s->filter->expansion == 0 && newest->items >= newest->capacity) {
         state = "full";
-        advice = "it takes no new items: make a larger one, or one with an expansion";
+        advice = s->filter->layout == LAYOUT_COUNTING
+                     ? "it takes no new items: make a larger one, or delete some"
+                     : "it takes no new items: make a larger one, or one with an expansion";
     } else if (longest_chain(&s->live) > MANY_LAYERS) {
         state = "many layers";
         advice = "every lookup goes through all of them: reserve a larger capacity, or a larger "

@@ -314,7 +314,7 @@ enum codec_piece codec_put_piece(struct filter *filter, uint64_t end, const void
     uint64_t total = filter_array_bytes(filter);
     uint64_t start = end - len; // the caller has checked that len <= end
     if (end > total || start >= total) return CODEC_PIECE_OUTSIDE;
-    uint64_t within;
+    uint64_t within = 0;
     struct layer *layer = locate(filter, start, &within);
     if (len > layer_array_bytes(layer) - within) return CODEC_PIECE_CROSSING;
     if (filter->is_foreign) return overwrite(layer, within, bytes, len);

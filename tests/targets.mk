@@ -147,7 +147,7 @@ test-cli: $(SO) $(TOOL) | $(DEPS) ## the command-line tool, with a real server f
 test-docs: $(SO) $(TOOL) | $(DEPS) ## every example of the documents, and what they say of the commands
 	@$(RUN_TESTS) --server tests/docs
 
-test-recipes: $(SO) | $(DEPS) ## the recipes of module/docs/RECIPES.md, run as they stand
+test-recipes: $(SO) | $(CLOCK_SO) $(DEPS) ## the recipes of module/docs/RECIPES.md, run as they stand
 	@$(RUN_TESTS) --server tests/recipes
 
 test-page: page $(SO) $(TOOL) | $(DEPS) ## the page in headless Chromium, which it installs

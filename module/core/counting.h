@@ -19,7 +19,8 @@
 #define COUNTING_MAX 15U
 
 static inline unsigned counting_at(const uint8_t *counters, uint64_t pos) {
-    return counters[pos >> 1] >> (4 * (pos & 1)) & COUNTING_MAX;
+    unsigned byte = counters[pos >> 1];
+    return byte >> (4 * (pos & 1)) & COUNTING_MAX;
 }
 
 /* Whether the counters at pos[from] to pos[to - 1] are all over 0. It reads without a branch. */
