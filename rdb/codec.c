@@ -10,7 +10,6 @@
 #define MAGIC "BLOOMPRT"
 #define MAGIC_BYTES 8
 #define CHECKSUM_BYTES 8 // after the layers
-#define SEED_BYTES 32
 #define FLAG_LOADING 1U
 #define FLAG_ESTIMATED 2U
 #define ALL_FLAGS (FLAG_LOADING | FLAG_ESTIMATED)
@@ -29,7 +28,8 @@ static const struct version V2 = {2, 128, 64, 32, 12};
 
 /* The version that describes the filter. */
 static const struct version *version_of(const struct filter *filter) {
-    bool is_new = filter->window != 0 || filter->layout == LAYOUT_COUNTING;
+    bool is_new = filter->window != 0 || filter->layout == LAYOUT_COUNTING ||
+                  filter->scheme == SCHEME_SIP13;
     return is_new ? &V2 : &V1;
 }
 
@@ -72,7 +72,7 @@ static void put_fixed(struct writer *w, const struct filter *filter,
     put_u32(w, filter->window);
     put_u32(w, filter->generations);
     put_u64(w, filter->window_capacity);
-    put_zeroes(w, SEED_BYTES);
+    for (size_t i = 0; i < 4; i++) put_u64(w, filter->seed.keys[i]);
     put_zeroes(w, version->fixed_rest);
 }
 
@@ -170,12 +170,14 @@ static bool take_fixed(struct reader *r, const struct version *version, struct f
     f->loaded = take_u64(r);
     f->is_loading = (flags & FLAG_LOADING) != 0;
     f->is_estimated = (flags & FLAG_ESTIMATED) != 0;
+    if (f->scheme == SCHEME_MURMUR) f->growth = GROWTH_HALVING; // imported from RedisBloom
     if (r->bad || (flags & ~(uint64_t)ALL_FLAGS) != 0) return false;
     if (version == &V2) {
         f->window = take_u32(r);
         f->generations = take_u32(r);
         f->window_capacity = take_u64(r);
-        if (!take_zeroes(r, SEED_BYTES) || !take_zeroes(r, version->fixed_rest)) return false;
+        for (size_t i = 0; i < 4; i++) f->seed.keys[i] = take_u64(r);
+        if (!take_zeroes(r, version->fixed_rest)) return false;
     }
     return version_of(f) == version;
 }

@@ -7,7 +7,7 @@
  *
  *   one layer   0  capacity   8  items     16  ones   24  error rate   32  k   36  m   (44 bytes)
  *
- *   Version 2, for windows and COUNTING, has more before the layers and in each of them:
+ *   Version 2, for windows, COUNTING and sip13, has more before the layers and in each of them:
  *
  *              48  window    52  generations     56  capacity    64  seed    96  zeroes
  *             128  layer 0  192  layer 1   ...  128 + 64*layers  checksum (8 bytes)

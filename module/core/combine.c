@@ -60,6 +60,7 @@ static struct starts common_starts(const struct filter *const *filters, size_t n
 
 static enum difference kinds_differ(const struct filter *a, const struct filter *b) {
     if (a->scheme != b->scheme) return DIFFERENCE_SCHEME;
+    if (memcmp(&a->seed, &b->seed, sizeof(a->seed)) != 0) return DIFFERENCE_SEED;
     if (a->layout != b->layout) return DIFFERENCE_LAYOUT;
     bool is_equal = a->window == b->window && a->generations == b->generations;
     return is_equal ? DIFFERENCE_NONE : DIFFERENCE_WINDOW;
@@ -168,6 +169,10 @@ static bool is_own(const struct filter *filter, const struct layer *layer) {
     return layer >= filter->layers && layer < filter->layers + filter->nlayers;
 }
 
+static bool is_other_type(const struct filter *a, const struct filter *b) {
+    return a->is_foreign != b->is_foreign || (a->is_foreign && a->growth != b->growth);
+}
+
 /* Appends the layers of the generation of this start, up to the longest chain of it. */
 static void plan_generation(struct plan *plan, uint64_t start, const struct filter *into,
                             const struct filter *const *others, size_t n) {
@@ -179,7 +184,7 @@ static void plan_generation(struct plan *plan, uint64_t start, const struct filt
     }
     for (size_t i = 0; i < n; i++) {
         struct run run = generation_at(others[i], start);
-        if (run.n > depth && others[i]->is_foreign != into->is_foreign) plan->mixes_types = true;
+        if (run.n > depth && is_other_type(others[i], into)) plan->mixes_types = true;
         for (; depth < run.n; depth++, plan->n++) {
             plan->from[plan->n] = &run.layers[depth];
             plan->depths[plan->n] = depth;
@@ -376,6 +381,7 @@ enum status combine_flatten(const struct filter *filter, const struct filter *wh
     flat->nlayers = 1;
     flat->layout = layout;
     flat->scheme = whole->scheme;
+    flat->seed = whole->seed;
     flat->error_rate = whole->error_rate;
     flat->bits_per_key = whole->bits_per_key;
     flat->is_estimated = true;

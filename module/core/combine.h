@@ -25,6 +25,7 @@
 enum difference {
     DIFFERENCE_NONE,
     DIFFERENCE_SCHEME,
+    DIFFERENCE_SEED,
     DIFFERENCE_LAYOUT,
     DIFFERENCE_WINDOW, // the seconds or the generations
     DIFFERENCE_BITS,   // a layer's m

@@ -54,9 +54,13 @@ static bool size_generation(const struct filter_params *p, struct sizing *size, 
 static bool size_first_layer(const struct filter_params *p, struct sizing *size, double *rate) {
     struct geometry geometry = {p->layout, p->scheme};
     if (p->window) return size_generation(p, size, rate);
-    if (p->is_foreign) {
+    if (p->growth == GROWTH_HALVING) {
         *rate = p->expansion ? p->error_rate / 2 : p->error_rate;
         return sizing_as_redisbloom(p->capacity, *rate, size);
+    }
+    if (p->growth == GROWTH_RATIO) {
+        *rate = p->error_rate;
+        return sizing_as_valkeybloom(p->capacity, *rate, size);
     }
     if (p->bits_per_key != 0) {
         if (!sizing_by_bits(p->capacity, p->bits_per_key, geometry, size)) return false;
@@ -99,6 +103,10 @@ static void set_params(struct filter *filter, const struct filter_params *params
     filter->error_rate = params->bits_per_key != 0 ? 0 : params->error_rate;
     filter->layout = params->layout;
     filter->scheme = params->scheme;
+    filter->seed = params->seed;
+    filter->growth = params->growth;
+    filter->ratio = params->ratio;
+    filter->is_foreign = params->is_foreign;
     filter->window = params->window;
     filter->generations = params->generations;
     filter->window_capacity = params->window ? params->capacity : 0;
@@ -124,9 +132,8 @@ enum status filter_new(const struct filter_params *params, uint64_t max_bytes,
     filter->nlayers = 1;
     set_params(filter, params);
     filter->loaded = filter_array_bytes(filter);
-    if (params->is_foreign) {
-        filter->is_foreign = true;
-        filter->growth = params->expansion ? params->expansion : 2;
+    if (params->is_foreign && params->growth == GROWTH_HALVING) {
+        filter->redisbloom_growth = params->expansion ? params->expansion : 2;
         filter->layers[0].bits_per_item = sizing_redisbloom_bits(rate);
     }
     *out = filter;
@@ -308,11 +315,14 @@ static double growth_budget(const struct filter *filter, const struct layer *fir
     return generation_rate(filter->error_rate, filter->generations) * (1 - SIZING_WINDOW_SHARE);
 }
 
-/* The error rate of the next layer. Filters of RedisBloom, foreign or imported, grow by its own
- * rules, so that RedisBloom can load them again. */
+/* The error rate of the next layer. Filters of other programs, foreign or imported, grow by their
+ * own rules, so that those programs can load them again. */
 static double next_layer_rate(const struct filter *filter, const struct chain *chain,
                               uint64_t capacity) {
-    if (filter->scheme == SCHEME_MURMUR) return filter_newest(filter)->error_rate / 2;
+    if (filter->growth == GROWTH_HALVING) return filter_newest(filter)->error_rate / 2;
+    if (filter->growth == GROWTH_RATIO) {
+        return sizing_valkeybloom_rate(filter->error_rate, filter->ratio, filter->nlayers);
+    }
     double before = (double)chain->capacity;
     double share =
         sizing_growth_share((double)chain->first->capacity, before, before + (double)capacity);
@@ -321,7 +331,8 @@ static double next_layer_rate(const struct filter *filter, const struct chain *c
 
 static bool size_next_layer(const struct filter *filter, uint64_t capacity, double rate,
                             struct sizing *size) {
-    if (filter->scheme == SCHEME_MURMUR) {
+    if (filter->growth == GROWTH_RATIO) return sizing_as_valkeybloom(capacity, rate, size);
+    if (filter->growth == GROWTH_HALVING) {
         return sizing_as_redisbloom(capacity, rate, size) &&
                (filter->is_foreign || size->nhashes <= SIZING_MOST_HASHES);
     }
@@ -361,6 +372,37 @@ static uint64_t bytes_with(const struct filter *filter, const struct plan *plan)
     return filter_size_bytes(filter) + sizeof(struct layer) + layer_bytes(plan->size.nbits);
 }
 
+/* Grows a filter without bits until it has the capacity. False if it cannot. */
+static bool grow_without_bits(struct filter *shape, uint64_t items) {
+    while (filter_capacity(shape) < items) {
+        struct plan plan;
+        if (!plan_layer(shape, &plan)) return false;
+        struct layer next = {.capacity = plan.capacity, .error_rate = plan.rate};
+        layer_set_geometry(&next, filter_geometry(shape));
+        layer_set_nbits(&next, plan.size.nbits);
+        next.nhashes = plan.size.nhashes;
+        if (append_layer(shape, &next) != STATUS_OK) return false;
+    }
+    return true;
+}
+
+uint64_t filter_scaled_bytes(const struct filter_params *params, uint64_t items) {
+    struct sizing size;
+    double rate;
+    if (!params_are_valid(params) || !size_first_layer(params, &size, &rate)) return UINT64_MAX;
+    struct filter *shape = filter_new_bare(1);
+    if (!shape) return UINT64_MAX;
+    set_params(shape, params);
+    shape->nlayers = 1;
+    shape->layers[0] = (struct layer){.capacity = first_capacity(params), .error_rate = rate};
+    layer_set_geometry(&shape->layers[0], filter_geometry(shape));
+    layer_set_nbits(&shape->layers[0], size.nbits);
+    shape->layers[0].nhashes = size.nhashes;
+    uint64_t bytes = grow_without_bits(shape, items) ? filter_size_bytes(shape) : UINT64_MAX;
+    filter_free(shape);
+    return bytes;
+}
+
 uint64_t filter_grown_bytes(const struct filter *filter) {
     struct plan plan;
     return plan_layer(filter, &plan) ? bytes_with(filter, &plan) : UINT64_MAX;
@@ -375,7 +417,9 @@ enum status filter_grow(struct filter *filter, uint64_t max_bytes, uint32_t max_
     enum status st =
         layer_init(&fresh, plan.size, filter_geometry(filter), plan.capacity, plan.rate);
     if (st != STATUS_OK) return st;
-    if (filter->is_foreign) fresh.bits_per_item = sizing_redisbloom_bits(plan.rate);
+    if (filter->is_foreign && filter->growth == GROWTH_HALVING) {
+        fresh.bits_per_item = sizing_redisbloom_bits(plan.rate);
+    }
     fresh.start = filter_newest(filter)->start;
     st = append_layer(filter, &fresh);
     if (st != STATUS_OK) layer_clear(&fresh);

@@ -38,6 +38,13 @@
 
 #define FILTER_NO_LIMIT UINT64_MAX // for max_bytes
 
+/* How the layers of a growing filter share its error rate (sizing.h). */
+enum growth {
+    GROWTH_SHARED,  // our own rule: most of it to the first layer, the rest by doublings
+    GROWTH_HALVING, // half of the last layer's; the first has half of the filter's. RedisBloom's
+    GROWTH_RATIO,   // the last layer's times a ratio; the first has all of it. valkey-bloom's
+};
+
 /* What a user chooses at creation. */
 struct filter_params {
     uint64_t capacity;   // of the first layer, 1 to LIMITS_MAX_COUNT
@@ -46,22 +53,29 @@ struct filter_params {
     uint32_t expansion;  // 0 (non-scaling) to LIMITS_MAX_EXPANSION
     enum layout layout;
     enum scheme scheme;
+    struct seed seed;     // sip13 only; else zero
+    enum growth growth;   // GROWTH_SHARED unless the filter is foreign
+    double ratio;         // GROWTH_RATIO: the tightening ratio; else 0
     uint32_t window;      // seconds, for which `capacity` items are expected; 0: no window
     uint32_t generations; // of the window, 1 to LIMITS_MAX_GENERATIONS; 0 without one
-    bool is_foreign;      // RedisBloom's type and sizing: by error rate, CLASSIC, MURMUR
+    bool is_foreign;      // another program's type and sizing: by error rate, CLASSIC
 };
 
 struct filter {
     uint8_t form;      // 0; a packed filter has PACKED_FORM here (packed.h); must come first
     bool is_loading;   // the bytes are still arriving, in pieces
     bool is_estimated; // the item counts are estimates from the set bits, as after an import
-    bool is_foreign;   // of RedisBloom's type: grows and is saved by its rules (FORMAT.md)
+    bool is_foreign;   // of another program's type, which `growth` tells: saved by its rules
+    bool is_fixed_seed; // GROWTH_RATIO: valkey-bloom's field, kept
+    enum growth growth;
     enum layout layout;
     enum scheme scheme;
+    struct seed seed; // as in filter_params
     uint32_t nlayers;
     struct layer *layers; // at least one, oldest first
     uint32_t expansion;   // a new layer's capacity over the last one's; 0: non-scaling
-    uint32_t growth;      // foreign: RedisBloom's field, which non-scaling ones have too; else 0
+    uint32_t redisbloom_growth; // foreign, GROWTH_HALVING: its field, also if non-scaling; else 0
+    double ratio;         // as in filter_params
     double error_rate;    // as in filter_params; 0 if sized by bits per key
     double bits_per_key;  // as in filter_params; 0 if sized by error rate
     uint32_t window;      // as in filter_params
@@ -104,11 +118,11 @@ static inline struct layer *filter_newest(const struct filter *filter) {
     return &filter->layers[filter->nlayers - 1];
 }
 
-/* The hash of an item, which depends on the filter's layout and scheme only. */
+/* The hash of an item, which depends on the filter's layout, scheme and seed only. */
 static inline struct hash filter_hash(const struct filter *filter, const void *item, size_t len) {
     return layer_hash(
-        &(struct layer){.layout = (uint8_t)filter->layout, .scheme = (uint8_t)filter->scheme}, item,
-        len);
+        &(struct layer){.layout = (uint8_t)filter->layout, .scheme = (uint8_t)filter->scheme},
+        &filter->seed, item, len);
 }
 
 /* False: the item was certainly never added. True: it may have been added. */
@@ -156,6 +170,10 @@ bool filter_probed_remove(struct filter *filter, const struct probe *probe, size
  * max_layers layers at most. STATUS_NOMEM: one of these limits or of limits.h would be exceeded, or
  * there is no memory; the filter is unchanged. */
 enum status filter_grow(struct filter *filter, uint64_t max_bytes, uint32_t max_layers);
+
+/* Returns the bytes that a filter with these parameters takes when it has grown to `items` items;
+ * UINT64_MAX if it never can. */
+uint64_t filter_scaled_bytes(const struct filter_params *params, uint64_t items);
 
 /* Returns the bytes that the filter takes when it has grown; UINT64_MAX if it never can. */
 uint64_t filter_grown_bytes(const struct filter *filter);

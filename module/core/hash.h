@@ -8,6 +8,9 @@
  *   xxh64    a = XXH64(item, seed 0), b = XXH64(item, seed 1). This is the default.
  *   fnv1a    a and b are the low and the high half of SplitMix64's finaliser of FNV-1a 64. They are
  *            32 bits wide, so they cannot address more than 2^32 bits evenly.
+ *   sip13    a and b are SipHash-1-3 (Aumasson and Bernstein 2012) of the item's length and bytes,
+ *            with two keys of a secret seed. Whoever does not know the seed cannot choose items
+ *            that collide. Position 1 is b mod m, without a; see hash_walk. valkey-bloom's too.
  *   murmur   a is MurmurHash64A of the item, b the same with a as its seed. This is RedisBloom's.
  *   leveldb  a is LevelDB's 32-bit hash, b is a rotated. Both stand in the high half of their word,
  *            so that the positions wrap at 2^32 as in LevelDB (see hash_shift).
@@ -29,8 +32,15 @@ enum scheme {
     SCHEME_XXH64 = 0,
     SCHEME_FNV1A = 1,
     SCHEME_MURMUR = 2,
-    SCHEME_LEVELDB = 4, // 3 is reserved for valkey-bloom's hash
+    SCHEME_SIP13 = 3,
+    SCHEME_LEVELDB = 4,
     SCHEME_COUNT
+};
+
+/* The seed of scheme sip13; all zero in the other schemes. */
+#define HASH_SEED_BYTES 32
+struct seed {
+    uint64_t keys[4]; // the 32 bytes as little-endian words: two keys of two words
 };
 
 struct hash {
@@ -95,6 +105,60 @@ static inline struct hash hash_of_leveldb(const void *item, size_t len) {
     return (struct hash){(uint64_t)h << 32, (uint64_t)(h >> 17 | h << 15) << 32};
 }
 
+/* ---- SipHash-1-3 ---- */
+
+struct sip {
+    uint64_t v0, v1, v2, v3;
+};
+
+static inline uint64_t hash_rotate(uint64_t x, unsigned bits) {
+    return x << bits | x >> (64 - bits);
+}
+
+static inline struct sip sip_begin(uint64_t k0, uint64_t k1) {
+    return (struct sip){k0 ^ 0x736f6d6570736575U, k1 ^ 0x646f72616e646f6dU,
+                        k0 ^ 0x6c7967656e657261U, k1 ^ 0x7465646279746573U};
+}
+
+static inline void sip_round(struct sip *s) {
+    s->v0 += s->v1, s->v2 += s->v3;
+    s->v1 = hash_rotate(s->v1, 13) ^ s->v0, s->v3 = hash_rotate(s->v3, 16) ^ s->v2;
+    s->v0 = hash_rotate(s->v0, 32);
+    s->v2 += s->v1, s->v0 += s->v3;
+    s->v1 = hash_rotate(s->v1, 17) ^ s->v2, s->v3 = hash_rotate(s->v3, 21) ^ s->v0;
+    s->v2 = hash_rotate(s->v2, 32);
+}
+
+static inline void sip_word(struct sip *s, uint64_t word) {
+    s->v3 ^= word;
+    sip_round(s);
+    s->v0 ^= word;
+}
+
+static inline uint64_t sip_end(struct sip *s) {
+    s->v2 ^= 0xff;
+    for (int i = 0; i < 3; i++) sip_round(s);
+    return s->v0 ^ s->v1 ^ s->v2 ^ s->v3;
+}
+
+/* The message is the item's length as a little-endian word, and then its bytes. Both hashes are
+ * computed side by side: their steps overlap. */
+static inline struct hash hash_of_sip13(const struct seed *seed, const uint8_t *bytes, size_t len) {
+    struct sip a = sip_begin(seed->keys[0], seed->keys[1]);
+    struct sip b = sip_begin(seed->keys[2], seed->keys[3]);
+    uint64_t last = (uint64_t)(len + 8) << 56; // the length of the message, modulo 256
+    sip_word(&a, len), sip_word(&b, len);
+    for (; len >= 8; bytes += 8, len -= 8) {
+        uint64_t word = hash_le(bytes, 8);
+        sip_word(&a, word), sip_word(&b, word);
+    }
+    if (len > 0) last |= hash_le(bytes, len);
+    sip_word(&a, last), sip_word(&b, last);
+    uint64_t first = sip_end(&a);
+    return (struct hash){first, sip_end(&b)};
+}
+
+/* The hash of every scheme but sip13, which needs a seed. */
 static inline struct hash hash_item(enum scheme scheme, const void *item, size_t len) {
     if (scheme == SCHEME_FNV1A) {
         uint64_t mix = hash_splitmix(hash_fnv1a(item, len));
@@ -111,7 +175,17 @@ static inline uint64_t hash_checksum(const void *bytes, size_t len) {
 }
 
 static inline bool hash_is_scheme(uint64_t number) {
-    return number < SCHEME_COUNT && number != 3;
+    return number < SCHEME_COUNT;
+}
+
+/* Step i of the walk over the positions: position i is (walk >> shift) mod m. In sip13 step 1 is b
+ * alone, and every later step is reduced modulo 2^64 - 59 (a prime) first. */
+static inline uint64_t hash_walk(enum scheme scheme, struct hash hash, uint32_t i) {
+    const uint64_t prime = 0xffffffffffffffc5U;
+    uint64_t walk = hash.a + i * hash.b;
+    if (scheme != SCHEME_SIP13 || i == 0) return walk;
+    if (i == 1) return hash.b;
+    return walk >= prime ? walk - prime : walk;
 }
 
 /* The shift of a scheme: a position is ((a + i*b mod 2^64) >> shift) mod m. */
@@ -122,7 +196,7 @@ static inline unsigned hash_shift(enum scheme scheme) {
 /* Whether the words of the pair are so wide that the walk wraps round at 2^64. Sizing relies on the
  * wraps (rate.c). */
 static inline bool hash_wraps(enum scheme scheme) {
-    return scheme == SCHEME_XXH64 || scheme == SCHEME_MURMUR;
+    return scheme == SCHEME_XXH64 || scheme == SCHEME_MURMUR || scheme == SCHEME_SIP13;
 }
 
 #endif

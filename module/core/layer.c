@@ -102,19 +102,22 @@ static inline uint64_t set_bit(struct layer *layer, uint64_t pos) {
     return fresh;
 }
 
+static inline uint64_t position_at(const struct layer *layer, struct hash hash, uint32_t i) {
+    return layer_position(layer, hash_walk((enum scheme)layer->scheme, hash, i));
+}
+
 /* The definition of CLASSIC. It serves layers whose k exceeds PROBE_MAX_HASHES. */
 static bool classic_contains(const struct layer *layer, struct hash hash) {
-    uint64_t walk = hash.a;
-    for (uint32_t i = 0; i < layer->nhashes; i++, walk += hash.b) {
-        if (!bit_is_set(layer, layer_position(layer, walk))) return false;
+    for (uint32_t i = 0; i < layer->nhashes; i++) {
+        if (!bit_is_set(layer, position_at(layer, hash, i))) return false;
     }
     return true;
 }
 
 static uint64_t classic_add(struct layer *layer, struct hash hash) {
-    uint64_t fresh = 0, walk = hash.a;
-    for (uint32_t i = 0; i < layer->nhashes; i++, walk += hash.b) {
-        fresh += set_bit(layer, layer_position(layer, walk));
+    uint64_t fresh = 0;
+    for (uint32_t i = 0; i < layer->nhashes; i++) {
+        fresh += set_bit(layer, position_at(layer, hash, i));
     }
     return fresh;
 }
@@ -146,11 +149,24 @@ static inline unsigned byte_shift(const struct layer *layer) {
     return layer->layout == LAYOUT_COUNTING ? 1 : 3;
 }
 
+/* locate for scheme sip13. */
+static void locate_keyed(const struct layer *layer, struct hash hash, uint64_t *pos, uint32_t from,
+                         uint32_t to) {
+    for (uint32_t i = from; i < to; i++) {
+        pos[i] = position_at(layer, hash, i);
+        prefetch_line(layer->bits + (pos[i] >> byte_shift(layer)));
+    }
+}
+
 /* Computes the positions `from` to `to` - 1 and prefetches their lines. */
 static inline void locate(const struct layer *layer, struct hash hash, uint64_t *pos, uint32_t from,
                           uint32_t to) {
     uint64_t walk = hash.a + from * hash.b;
     const unsigned shift = byte_shift(layer);
+    if (layer->scheme == SCHEME_SIP13) {
+        locate_keyed(layer, hash, pos, from, to);
+        return;
+    }
     for (uint32_t i = from; i < to; i++, walk += hash.b) {
         pos[i] = layer_position(layer, walk);
         prefetch_line(layer->bits + (pos[i] >> shift));
@@ -368,9 +384,8 @@ void layer_prefetch_first(const struct layer *layer, struct hash hash) {
         blocked_prefetch(layer->bits, layer->nbits, hash.a);
         return;
     }
-    uint64_t walk = hash.a;
-    for (uint32_t i = 0; i < first_hashes(layer); i++, walk += hash.b) {
-        prefetch_line(layer->bits + (layer_position(layer, walk) >> byte_shift(layer)));
+    for (uint32_t i = 0; i < first_hashes(layer); i++) {
+        prefetch_line(layer->bits + (position_at(layer, hash, i) >> byte_shift(layer)));
     }
 }
 

@@ -6,7 +6,7 @@
  *   BLOCKED  | . . . . . . . |1 . 1 . 1 . 1| . . . . . . |   8 bits in one block of 32 bytes
  *   COUNTING | 0 0 2 0 0 1 0 0 1 0 0 0 0 3 0 0 0 1 0 0 0 |   k counters anywhere in the array
  *
- *   CLASSIC  Bit i is at ((a + i*b mod 2^64) >> shift) mod m. It takes the fewest bits for a given
+ *   CLASSIC  Bit i is at ((a + i*b mod 2^64) >> shift) mod m (sip13: see hash_walk). It takes the fewest bits for a given
  *            error rate, and costs k cache misses.
  *   BLOCKED  One bit is in each 32-bit word of the block, which costs one cache miss. This is the
  *            split-block filter of the Parquet specification, bit for bit: the block is
@@ -141,10 +141,12 @@ bool layer_contains(const struct layer *layer, struct hash hash);
  * the item: then `added` is true. */
 struct outcome layer_add(struct layer *layer, struct hash hash);
 
-/* The hash of an item for this layer. */
-static inline struct hash layer_hash(const struct layer *layer, const void *item, size_t len) {
+/* The hash of an item for this layer. The seed is that of its filter. */
+static inline struct hash layer_hash(const struct layer *layer, const struct seed *seed,
+                                     const void *item, size_t len) {
     // A blocked layer needs one word only.
     if (layer->layout == LAYOUT_BLOCKED) return (struct hash){XXH64(item, len, 0), 0};
+    if (layer->scheme == SCHEME_SIP13) return hash_of_sip13(seed, item, len);
     return hash_item((enum scheme)layer->scheme, item, len);
 }
 

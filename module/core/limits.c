@@ -25,6 +25,11 @@ bool limits_is_geometry(struct geometry g) {
            (g.layout != LAYOUT_BLOCKED || g.scheme == SCHEME_XXH64);
 }
 
+bool limits_is_seed(enum scheme scheme, const struct seed *seed) {
+    if (scheme == SCHEME_SIP13) return true;
+    return (seed->keys[0] | seed->keys[1] | seed->keys[2] | seed->keys[3]) == 0;
+}
+
 bool limits_is_forgetting(enum layout layout, uint32_t expansion, uint32_t window,
                           uint32_t generations) {
     if (layout == LAYOUT_COUNTING && (expansion != 0 || window != 0)) return false;
@@ -66,9 +71,10 @@ static const char *native_fault(const struct filter *f, const struct layer *l) {
 
 /* In a foreign layer any count of items is legal, since its bits may arrive in any order and at any
  * time. The limit on hashes bounds the cost of a lookup. */
-static const char *foreign_fault(const struct layer *l) {
+static const char *foreign_fault(const struct filter *f, const struct layer *l) {
     if (!limits_is_error_rate(l->error_rate)) return "error rate";
-    if (!(l->bits_per_item > 0 && l->bits_per_item < 10000)) return "bits per item";
+    bool has_bits = l->bits_per_item > 0 && l->bits_per_item < 10000;
+    if (f->growth == GROWTH_HALVING && !has_bits) return "bits per item";
     if (l->nhashes > SIZING_FOREIGN_HASHES) return "hashes";
     if (l->nbits > SIZING_MAX_BITS || l->nbits % 8 != 0) return "bits";
     return l->items > LIMITS_MAX_COUNT ? "items" : NULL;
@@ -78,7 +84,7 @@ const char *limits_layer_fault(const struct filter *filter, const struct layer *
     if (layer->nbits < 1) return "bits";
     if (layer->nhashes < 1) return "hashes";
     if (!limits_is_capacity(layer->capacity)) return "capacity";
-    return filter->is_foreign ? foreign_fault(layer) : native_fault(filter, layer);
+    return filter->is_foreign ? foreign_fault(filter, layer) : native_fault(filter, layer);
 }
 
 /* ---- The filter ----------------------------------------------------------------------------- */
@@ -137,7 +143,10 @@ const char *limits_fault(const struct filter *filter) {
     if (filter->layout >= LAYOUT_COUNT) return "layout";
     if (!limits_is_geometry((struct geometry){filter->layout, filter->scheme})) return "hash";
     if (filter->expansion > LIMITS_MAX_EXPANSION && !filter->is_foreign) return "expansion";
+    if (!limits_is_seed(filter->scheme, &filter->seed)) return "seed";
     if (!limits_is_promise(filter->error_rate, filter->bits_per_key)) return "error rate";
+    bool has_ratio = filter->ratio > 0 && filter->ratio < 1;
+    if (filter->growth == GROWTH_RATIO && !has_ratio) return "tightening ratio";
     const char *fault = window_fault(filter);
     return fault ? fault : sums_fault(filter);
 }

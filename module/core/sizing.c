@@ -190,6 +190,29 @@ bool sizing_as_redisbloom(uint64_t capacity, double error_rate, struct sizing *o
     return true;
 }
 
+/* ---- As valkey-bloom -----------------------------------------------------------------------
+ *
+ * The power is computed by squaring, as its compiler does; where the two differ in the last bit, m
+ * and k could differ in rare cases only, as with RedisBloom's. */
+
+bool sizing_as_valkeybloom(uint64_t capacity, double error_rate, struct sizing *out) {
+    double bytes = ceil((double)capacity * log(error_rate) / (-8 * REAL_LN2 * REAL_LN2));
+    if (!(error_rate > 0 && bytes >= 1 && bytes <= (double)(SIZING_MAX_BITS / 8))) return false;
+    double nhashes = round(8 * bytes / (double)capacity * REAL_LN2);
+    if (!(nhashes <= SIZING_FOREIGN_HASHES)) return false;
+    *out = (struct sizing){8 * (uint64_t)bytes, nhashes < 1 ? 1 : (uint32_t)nhashes};
+    return true;
+}
+
+double sizing_valkeybloom_rate(double error_rate, double ratio, uint32_t i) {
+    double power = 1;
+    for (double square = ratio; i > 0; i /= 2, square *= square) {
+        if (i & 1) power *= square;
+    }
+    double rate = error_rate * power;
+    return rate > 2.2250738585072014e-308 ? rate : 0;
+}
+
 /* ---- Growth -------------------------------------------------------------------------------
  *
  * The rates of all layers add up, and the number of layers cannot be foreseen. A scaling filter

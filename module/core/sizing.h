@@ -65,6 +65,14 @@ bool sizing_as_redisbloom(uint64_t capacity, double error_rate, struct sizing *o
 /* The bits per item, b, of RedisBloom's rule. */
 double sizing_redisbloom_bits(double error_rate);
 
+/* valkey-bloom's rule: b = ceil(n ln(rate) / (-8 ln(2)^2)) bytes, m = 8b, k = m/n ln 2 rounded, at
+ * least 1. False, with *out unchanged, as for RedisBloom's. */
+bool sizing_as_valkeybloom(uint64_t capacity, double error_rate, struct sizing *out);
+
+/* The error rate of layer i, from 0: rate * ratio^i. 0 if that is no normal number any more: then
+ * there is no such layer. */
+double sizing_valkeybloom_rate(double error_rate, double ratio, uint32_t i);
+
 /* The false-positive rate of a layer of this size when `items` adds have counted. */
 double sizing_error_rate(uint64_t items, struct sizing size, struct geometry geometry);
 

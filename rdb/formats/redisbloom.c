@@ -24,7 +24,7 @@ struct redisbloom_fixed redisbloom_fixed_of(const struct filter *filter) {
         .items = filter_items(filter),
         .nlayers = filter->nlayers,
         .options = OPTIONS | (filter->expansion ? 0 : OPTION_NONSCALING),
-        .growth = filter->is_foreign ? filter->growth : expansion,
+        .growth = filter->is_foreign ? filter->redisbloom_growth : expansion,
     };
 }
 
@@ -62,8 +62,9 @@ struct filter *redisbloom_new_bare(const struct redisbloom_fixed *fixed, const c
     filter->is_foreign = true;
     filter->layout = LAYOUT_CLASSIC;
     filter->scheme = SCHEME_MURMUR;
-    filter->growth = (uint32_t)fixed->growth;
-    filter->expansion = fixed->options & OPTION_NONSCALING ? 0 : filter->growth;
+    filter->growth = GROWTH_HALVING;
+    filter->redisbloom_growth = (uint32_t)fixed->growth;
+    filter->expansion = fixed->options & OPTION_NONSCALING ? 0 : filter->redisbloom_growth;
     return filter;
 }
 
@@ -185,7 +186,7 @@ const char *redisbloom_obstacle_to_native(const struct filter *filter) {
 
 void redisbloom_make_native(struct filter *filter) {
     filter->is_foreign = false;
-    filter->growth = 0;
+    filter->redisbloom_growth = 0;
     for (uint32_t i = 0; i < filter->nlayers; i++) filter->layers[i].bits_per_item = 0;
 }
 
