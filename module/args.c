@@ -20,6 +20,7 @@ static const char *const LAYOUT_NAMES[LAYOUT_COUNT] = {"CLASSIC", "BLOCKED", "CO
 static const char *const SCHEME_NAMES[SCHEME_COUNT] = {[SCHEME_XXH64] = "XXH64",
                                                        [SCHEME_FNV1A] = "FNV1A",
                                                        [SCHEME_MURMUR] = "MURMUR",
+                                                       [SCHEME_SIP13] = "SIP13",
                                                        [SCHEME_LEVELDB] = "LEVELDB"};
 
 const char *args_layout_name(enum layout layout) {
@@ -49,6 +50,9 @@ enum option {
     OPTION_NONSCALING,
     OPTION_LAYOUT,
     OPTION_HASH,
+    OPTION_SEED,
+    OPTION_TIGHTENING,
+    OPTION_VALIDATESCALETO,
     OPTION_WINDOW,
     OPTION_GENERATIONS,
     OPTION_EX,
@@ -74,6 +78,9 @@ static const struct {
     [OPTION_NONSCALING] = {"NONSCALING", false},
     [OPTION_LAYOUT] = {"LAYOUT", true},
     [OPTION_HASH] = {"HASH", true},
+    [OPTION_SEED] = {"SEED", true},
+    [OPTION_TIGHTENING] = {"TIGHTENING", true},
+    [OPTION_VALIDATESCALETO] = {"VALIDATESCALETO", true},
     [OPTION_WINDOW] = {"WINDOW", true},
     [OPTION_GENERATIONS] = {"GENERATIONS", true},
     [OPTION_EX] = {"EX", true},
@@ -88,7 +95,7 @@ static const struct {
 /* The options that BF.RESERVE and BF.INSERT share. */
 #define CREATION_OPTIONS                                                                           \
     (BIT(OPTION_EXPANSION) | BIT(OPTION_NONSCALING) | BIT(OPTION_LAYOUT) | BIT(OPTION_HASH) |      \
-     BIT(OPTION_WINDOW) | BIT(OPTION_GENERATIONS) | EXPIRE_OPTIONS)
+     BIT(OPTION_SEED) | BIT(OPTION_WINDOW) | BIT(OPTION_GENERATIONS) | EXPIRE_OPTIONS)
 #define EXPIRE_OPTIONS (BIT(OPTION_EX) | BIT(OPTION_PX) | BIT(OPTION_PXAT))
 
 /* A command's options and what it says of a bad one. */
@@ -120,7 +127,8 @@ static const struct dialect RESERVE = {
 
 static const struct dialect INSERT = {
     .options = CREATION_OPTIONS | BIT(OPTION_CAPACITY) | BIT(OPTION_ERROR) |
-               BIT(OPTION_BITSPERKEY) | BIT(OPTION_NOCREATE) | BIT(OPTION_ITEMS),
+               BIT(OPTION_BITSPERKEY) | BIT(OPTION_NOCREATE) | BIT(OPTION_ITEMS) |
+               BIT(OPTION_TIGHTENING) | BIT(OPTION_VALIDATESCALETO),
     .not_capacity = ERR_INSERT_CAPACITY,
     .capacity_range = ERR_INSERT_CAPACITY,
     .not_error = ERR_INSERT_ERROR_RATE,
@@ -191,13 +199,63 @@ static const char *parse_layout(const RedisModuleString *arg, struct filter_para
 }
 
 static const char *parse_hash(const RedisModuleString *arg, struct filter_params *out) {
-    for (int i = SCHEME_XXH64; i <= SCHEME_FNV1A; i++) { // those a new filter may have
-        if (args_is_word(arg, SCHEME_NAMES[i])) {
-            out->scheme = (enum scheme)i;
+    static const enum scheme OURS[] = {SCHEME_XXH64, SCHEME_FNV1A, SCHEME_SIP13};
+    for (size_t i = 0; i < sizeof(OURS) / sizeof(OURS[0]); i++) {
+        if (args_is_word(arg, SCHEME_NAMES[OURS[i]])) {
+            out->scheme = OURS[i];
             return NULL;
         }
     }
     return ERR_BAD_HASH;
+}
+
+static int hex_value(char c) {
+    if (c >= '0' && c <= '9') return c - '0';
+    c = (char)(c | 0x20); // lower case
+    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+/* 32 bytes as they are, or 64 hex digits. */
+static bool take_seed(const char *text, size_t len, uint8_t bytes[HASH_SEED_BYTES]) {
+    if (len == HASH_SEED_BYTES) {
+        memcpy(bytes, text, len);
+        return true;
+    }
+    if (len != 2 * HASH_SEED_BYTES) return false;
+    for (size_t i = 0; i < HASH_SEED_BYTES; i++) {
+        int high = hex_value(text[2 * i]), low = hex_value(text[2 * i + 1]);
+        if (high < 0 || low < 0) return false;
+        bytes[i] = (uint8_t)(high << 4 | low);
+    }
+    return true;
+}
+
+const char *args_parse_seed(const RedisModuleString *arg, struct seed *out) {
+    size_t len;
+    const char *text = RedisModule_StringPtrLen(arg, &len);
+    uint8_t bytes[HASH_SEED_BYTES];
+    if (!take_seed(text, len, bytes)) return ERR_BAD_SEED;
+    for (size_t i = 0; i < 4; i++) out->keys[i] = hash_le(bytes + 8 * i, 8);
+    return NULL;
+}
+
+static const char *parse_seed(const RedisModuleString *arg, struct creation *out) {
+    out->has_seed = true;
+    return args_parse_seed(arg, &out->params.seed);
+}
+
+/* valkey-bloom's option. It is checked, and changes nothing: our growth keeps the promise. */
+static const char *parse_tightening(const RedisModuleString *arg) {
+    double ratio;
+    if (RedisModule_StringToDouble(arg, &ratio) != REDISMODULE_OK) return ERR_BAD_TIGHTENING;
+    return ratio > 0 && ratio < 1 ? NULL : ERR_TIGHTENING_RANGE;
+}
+
+static const char *parse_scales_to(const RedisModuleString *arg, uint64_t *out) {
+    long long n;
+    if (RedisModule_StringToLongLong(arg, &n) != REDISMODULE_OK || n < 1) return ERR_BAD_CAPACITY;
+    *out = (uint64_t)n;
+    return NULL;
 }
 
 static const char *parse_range(const RedisModuleString *arg, long long most, const char *error,
@@ -231,6 +289,9 @@ static const char *parse_value(const struct dialect *d, enum option option,
     case OPTION_EXPANSION: return parse_expansion(d, arg, params);
     case OPTION_LAYOUT: return parse_layout(arg, params);
     case OPTION_HASH: return parse_hash(arg, params);
+    case OPTION_SEED: return parse_seed(arg, out);
+    case OPTION_TIGHTENING: return parse_tightening(arg);
+    case OPTION_VALIDATESCALETO: return parse_scales_to(arg, &out->scales_to);
     case OPTION_WINDOW:
         return parse_range(arg, LIMITS_MAX_WINDOW, ERR_WINDOW_RANGE, &params->window);
     case OPTION_GENERATIONS:
@@ -265,6 +326,10 @@ static const char *parse_options(const struct dialect *d, RedisModuleString **ar
         if (*at == argc) return d->missing[option] ? d->missing[option] : ARGS_WRONG_ARITY;
         const char *error = parse_value(d, option, argv[(*at)++], out);
         if (error) return error;
+    }
+    if (*seen & BIT(OPTION_SEED)) {
+        if (!(*seen & BIT(OPTION_HASH))) out->params.scheme = SCHEME_SIP13;
+        if (out->params.scheme != SCHEME_SIP13) return ERR_SEED_HASH;
     }
     struct geometry geometry = {out->params.layout, out->params.scheme};
     if (!limits_is_geometry(geometry)) return ERR_BLOCKED_HASH;
@@ -302,9 +367,11 @@ const char *args_parse_reserve(RedisModuleCtx *ctx, RedisModuleString **argv, in
     struct filter_params *params = &creation.params;
     if (argc < 4) return ARGS_WRONG_ARITY;
     if (replay_is(ctx)) {
-        out->expires = 0;
-        if (!args_foreign_is_own(argv, argc)) return args_foreign_reserve(argv, argc, &out->params);
-        replay_note_own();
+        *out = (struct creation){.has_seed = true};
+        if (args_foreign_dialect(argv, argc) != DIALECT_OWN) {
+            return args_foreign_reserve(argv, argc, &out->params);
+        }
+        replay_note_explicit();
     }
     bool by_bits = args_is_word(argv[2], "BITSPERKEY");
     int at = by_bits ? 4 : 3; // the capacity
@@ -345,6 +412,7 @@ static const char *parse_own_insert(RedisModuleString **argv, int argc,
     if (seen & BIT(OPTION_NONSCALING)) creation.params.expansion = 0;
     error = complete(seen, &creation.params);
     if (error) return error;
+    if (creation.scales_to && creation.params.expansion == 0) return ERR_SCALETO_NONSCALING;
     *out = (struct insert_args){.creation = creation,
                                 .nocreate = (seen & BIT(OPTION_NOCREATE)) != 0,
                                 .is_explicit = true,
@@ -355,15 +423,15 @@ static const char *parse_own_insert(RedisModuleString **argv, int argc,
 /* BF.INSERT that is replayed. On a filter that exists nobody's options mean anything. */
 static const char *parse_replayed_insert(RedisModuleCtx *ctx, RedisModuleString **argv, int argc,
                                          struct insert_args *out) {
-    bool is_own = args_foreign_is_own(argv, argc);
-    if (is_own) replay_note_own();
+    enum args_dialect dialect = args_foreign_dialect(argv, argc);
+    if (dialect != DIALECT_REDISBLOOM) replay_note_explicit();
     if (key_exists(ctx, argv[1])) {
         *out = (struct insert_args){.nocreate = true,
                                     .first_item = args_foreign_first_item(argv, argc)};
-        return out->first_item ? NULL : ARGS_WRONG_ARITY;
+        return NULL;
     }
-    return is_own ? parse_own_insert(argv, argc, config_default_params(), out)
-                  : args_foreign_insert(argv, argc, out);
+    if (dialect == DIALECT_OWN) return parse_own_insert(argv, argc, config_default_params(), out);
+    return args_foreign_insert(dialect, argv, argc, out);
 }
 
 const char *args_parse_insert(RedisModuleCtx *ctx, RedisModuleString **argv, int argc,

@@ -15,7 +15,9 @@ extern const char ARGS_WRONG_ARITY[];
 /* What a command says of a filter that it creates. */
 struct creation {
     struct filter_params params;
-    long long expires; // when the key expires, in ms since the epoch; 0: never
+    bool has_seed;       // SEED named it; else a filter that needs one gets a random one
+    uint64_t scales_to;  // VALIDATESCALETO: refused if it could not grow to so many items; 0: any
+    long long expires;   // when the key expires, in ms since the epoch; 0: never
 };
 
 /* What BF.INSERT says besides. */
@@ -23,7 +25,7 @@ struct insert_args {
     struct creation creation;
     bool nocreate;
     bool is_explicit; // a filter may be created from these words, also where they are replayed
-    int first_item;   // index in argv; the items go on to the end
+    int first_item;   // index in argv; the items go on to the end. argc: there are none
 };
 
 /* What BF.IMPORT says. */
@@ -45,6 +47,9 @@ const char *args_parse_insert(RedisModuleCtx *ctx, RedisModuleString **argv, int
 
 const char *args_parse_export(RedisModuleString **argv, int argc, enum format *out);
 const char *args_parse_import(RedisModuleString **argv, int argc, struct import_args *out);
+
+/* A seed: 32 bytes, or 64 hex digits. NULL or the error text. */
+const char *args_parse_seed(const RedisModuleString *arg, struct seed *out);
 
 /* Sends what a parser gave back. */
 int args_reply_error(RedisModuleCtx *ctx, const char *error);

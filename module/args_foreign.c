@@ -1,5 +1,8 @@
 /* Parsing of commands that another program wrote. See args_foreign.h.
  *
+ * valkey-bloom's stream has BF.INSERT with every parameter for each creation; its adds are as their
+ * clients sent them.
+ *
  * RedisBloom's stream has every command as its client sent it. In BF.RESERVE RedisBloom ignores
  * unknown arguments. In BF.INSERT it recognises an option by its first letters. Of an option that
  * is given several times it takes the last. */
@@ -28,21 +31,25 @@ static int next_option(RedisModuleString **argv, int argc, int at) {
 
 int args_foreign_first_item(RedisModuleString **argv, int argc) {
     for (int at = 2; at < argc; at = next_option(argv, argc, at)) {
-        if (begins_with(argv[at], "i")) return at + 1 < argc ? at + 1 : 0;
+        if (begins_with(argv[at], "i")) return at + 1;
     }
-    return 0;
+    return argc;
 }
 
-bool args_foreign_is_own(RedisModuleString **argv, int argc) {
-    for (int at = 2; at < argc; at++) {
-        if (begins_with(argv[at], "i")) return false; // the items begin
-        if (args_is_word(argv[at], "LAYOUT")) return true;
+/* BF.RESERVE has words without a name, so every argument before the items is looked at. A seed may
+ * look like the word ITEMS to RedisBloom's rule, but it comes after the words that matter here. */
+enum args_dialect args_foreign_dialect(RedisModuleString **argv, int argc) {
+    enum args_dialect dialect = DIALECT_REDISBLOOM;
+    for (int at = 2; at < argc && !begins_with(argv[at], "i"); at++) {
+        if (args_is_word(argv[at], "LAYOUT")) return DIALECT_OWN;
+        if (args_is_word(argv[at], "TIGHTENING")) dialect = DIALECT_VALKEYBLOOM;
     }
-    return false;
+    return dialect;
 }
 
 void args_foreign_as_redisbloom(struct filter_params *params) {
     params->is_foreign = true;
+    params->growth = GROWTH_HALVING;
     params->layout = LAYOUT_CLASSIC;
     params->scheme = SCHEME_MURMUR;
     params->bits_per_key = 0;
@@ -94,8 +101,23 @@ const char *args_foreign_reserve(RedisModuleString **argv, int argc, struct filt
     return NULL;
 }
 
-/* Parses one option with its value. */
-static bool take_option(const RedisModuleString *word, const RedisModuleString *value,
+static bool take_ratio(const RedisModuleString *arg, struct filter_params *out) {
+    if (RedisModule_StringToDouble(arg, &out->ratio) != REDISMODULE_OK) return false;
+    return out->ratio > 0 && out->ratio < 1;
+}
+
+/* Parses one option of valkey-bloom's with its value. Its stream has whole words. */
+static bool take_valkeyblooms(const RedisModuleString *word, const RedisModuleString *value,
+                              struct filter_params *params) {
+    if (args_is_word(word, "CAPACITY")) return take_capacity(value, params);
+    if (args_is_word(word, "ERROR")) return take_error(value, params);
+    if (args_is_word(word, "EXPANSION")) return take_expansion(value, params);
+    if (args_is_word(word, "TIGHTENING")) return take_ratio(value, params);
+    return args_is_word(word, "SEED") && !args_parse_seed(value, &params->seed);
+}
+
+/* Parses one option of RedisBloom's with its value. */
+static bool take_redisblooms(const RedisModuleString *word, const RedisModuleString *value,
                         struct filter_params *params) {
     if (begins_with(word, "c")) return take_capacity(value, params);
     if (begins_with(word, "er")) return take_error(value, params);
@@ -108,17 +130,39 @@ static bool is_creation(RedisModuleString **argv, int first) {
            (args_is_word(argv[6], "EXPANSION") || args_is_word(argv[6], "NONSCALING"));
 }
 
-const char *args_foreign_insert(RedisModuleString **argv, int argc, struct insert_args *out) {
+/* valkey-bloom's BF.INSERT, which it writes for every creation. */
+static const char *valkeyblooms_insert(RedisModuleString **argv, int argc,
+                                       struct insert_args *out) {
+    struct filter_params params = {.is_foreign = true,
+                                   .growth = GROWTH_RATIO,
+                                   .layout = LAYOUT_CLASSIC,
+                                   .scheme = SCHEME_SIP13};
+    for (int at = 2; at < argc && !args_is_word(argv[at], "ITEMS");
+         at = next_option(argv, argc, at)) {
+        if (args_is_word(argv[at], "NONSCALING")) {
+            params.expansion = 0;
+        } else if (at + 1 == argc || !take_valkeyblooms(argv[at], argv[at + 1], &params)) {
+            return ERR_UNKNOWN_ARGUMENT;
+        }
+    }
+    *out = (struct insert_args){.creation = {.params = params, .has_seed = true},
+                                .is_explicit = true,
+                                .first_item = args_foreign_first_item(argv, argc)};
+    return NULL;
+}
+
+static const char *redisblooms_insert(RedisModuleString **argv, int argc,
+                                      struct insert_args *out) {
     struct filter_params params = config_default_params();
     int first = args_foreign_first_item(argv, argc);
     bool is_nonscaling = false, nocreate = false;
-    if (first == 0) return ARGS_WRONG_ARITY;
+    if (first == argc) return ARGS_WRONG_ARITY;
     for (int at = 2; at < first - 1; at = next_option(argv, argc, at)) {
         if (begins_with(argv[at], "noc")) {
             nocreate = true;
         } else if (begins_with(argv[at], "n")) {
             is_nonscaling = true;
-        } else if (!take_option(argv[at], argv[at + 1], &params)) {
+        } else if (!take_redisblooms(argv[at], argv[at + 1], &params)) {
             return ERR_UNKNOWN_ARGUMENT;
         }
     }
@@ -129,4 +173,10 @@ const char *args_foreign_insert(RedisModuleString **argv, int argc, struct inser
                                 .is_explicit = is_creation(argv, first),
                                 .first_item = first};
     return NULL;
+}
+
+const char *args_foreign_insert(enum args_dialect dialect, RedisModuleString **argv, int argc,
+                                struct insert_args *out) {
+    return dialect == DIALECT_VALKEYBLOOM ? valkeyblooms_insert(argv, argc, out)
+                                          : redisblooms_insert(argv, argc, out);
 }

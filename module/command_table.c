@@ -51,7 +51,10 @@ typedef RedisModuleCommandArg arg;
             .token = "PX"},                                                                       \
            {.name = "unix-time-milliseconds", .type = REDISMODULE_ARG_TYPE_UNIX_TIME,             \
             .key_spec_index = -1, .token = "PXAT"})
-#define HASH CHOICE("hash", "HASH", TOKEN("xxh64", "XXH64"), TOKEN("fnv1a", "FNV1A"))
+#define HASH                                                                                      \
+    CHOICE("hash", "HASH", TOKEN("xxh64", "XXH64"), TOKEN("fnv1a", "FNV1A"),                      \
+           TOKEN("sip13", "SIP13"))
+#define IMPORT_HASH CHOICE("hash", "HASH", TOKEN("xxh64", "XXH64"), TOKEN("fnv1a", "FNV1A"))
 #define RATE                                                                                      \
     ONE_OF("rate", REDISMODULE_CMD_ARG_OPTIONAL,                                                  \
            {.name = "error_rate", .type = REDISMODULE_ARG_TYPE_DOUBLE, .key_spec_index = -1,      \
@@ -74,6 +77,7 @@ static arg RESERVE_ARGS[] = {KEY,
                              GROWTH,
                              LAYOUT,
                              HASH,
+                             OPTION("seed", "SEED", STRING),
                              WINDOW,
                              EXPIRY,
                              {0}};
@@ -85,9 +89,12 @@ static arg INSERT_ARGS[] = {KEY,
                             GROWTH,
                             LAYOUT,
                             HASH,
+                            OPTION("seed", "SEED", STRING),
                             WINDOW,
                             EXPIRY,
                             OPTION("nocreate", "NOCREATE", PURE_TOKEN),
+                            OPTION("tightening", "TIGHTENING", DOUBLE),
+                            OPTION("scale-to", "VALIDATESCALETO", INTEGER),
                             {.name = "items",
                              .type = REDISMODULE_ARG_TYPE_BLOCK,
                              .key_spec_index = -1,
@@ -100,8 +107,10 @@ static arg INFO_ARGS[] = {
     ONE_OF("field", REDISMODULE_CMD_ARG_OPTIONAL, TOKEN("capacity", "CAPACITY"),
            TOKEN("size", "SIZE"), TOKEN("filters", "FILTERS"), TOKEN("items", "ITEMS"),
            TOKEN("expansion", "EXPANSION"), TOKEN("error", "ERROR"), TOKEN("layout", "LAYOUT"),
-           TOKEN("hash", "HASH"), TOKEN("window", "WINDOW")),
+           TOKEN("hash", "HASH"), TOKEN("window", "WINDOW"), TOKEN("tightening", "TIGHTENING"),
+                                 TOKEN("maxscaledcapacity", "MAXSCALEDCAPACITY")),
     {0}};
+static arg LOAD_ARGS[] = {KEY, VALUE("data", STRING), {0}};
 static arg SCANDUMP_ARGS[] = {KEY, VALUE("iterator", INTEGER), {0}};
 static arg EXPORT_ARGS[] = {KEY, FORMAT(REDISMODULE_CMD_ARG_OPTIONAL), {0}};
 static arg IMPORT_ARGS[] = {
@@ -109,7 +118,7 @@ static arg IMPORT_ARGS[] = {
     FORMAT(0),
     OPTION("capacity", "CAPACITY", INTEGER),
     OPTION("expansion", "EXPANSION", INTEGER),
-    HASH,
+    IMPORT_HASH,
     OPTION("replace", "REPLACE", PURE_TOKEN),
     {.name = "data", .type = REDISMODULE_ARG_TYPE_STRING, .key_spec_index = -1, .token = "DATA"},
     {0}};
@@ -198,6 +207,8 @@ static const struct command COMMANDS[] = {
      "read bloom", SCANDUMP_ARGS},
     {"bf.loadchunk", cmd_loadchunk, WRITES, -4, "0.1.0", "Imports one of those pieces", PIECE_COST,
      NULL, "write bloom", LOADCHUNK_ARGS},
+    {"bf.load", cmd_load, WRITES, 3, "0.2.0", "Creates a filter from what valkey-bloom's AOF has",
+     FILTER_COST, NULL, "write bloom", LOAD_ARGS},
     {"bf.export", cmd_export, READS_MUCH, -2, "0.1.0", "Returns a filter's bytes in one string",
      FILTER_COST, "dont_cache", "read bloom", EXPORT_ARGS},
     {"bf.import", cmd_import, WRITES, -6, "0.1.0", "Creates a filter from such bytes", FILTER_COST,

@@ -12,17 +12,37 @@
 #include "module/replay.h"
 #include "module/replicate.h"
 #include "module/reply.h"
+#include "rdb/formats/valkeybloom.h"
 
 #include <string.h>
+#include <sys/random.h>
+
+/* A random seed. False if the kernel has no random numbers. */
+static bool draw_seed(struct seed *out) {
+    return getrandom(out->keys, sizeof(out->keys), 0) == (ssize_t)sizeof(out->keys);
+}
 
 /* Makes a new filter, which the key gets when it is closed. If it fails, sends the error and
  * returns false. */
-static bool create(struct key *key, const struct creation *creation) {
+static bool create(struct key *key, struct creation *creation) {
+    struct filter_params *params = &creation->params;
     struct filter *filter;
-    enum status st = filter_new(&creation->params, config_max_bytes(key->ctx), &filter);
-    if (st != STATUS_OK) {
-        reply_creation_error(key->ctx, st, &creation->params);
+    if (params->scheme == SCHEME_SIP13 && !creation->has_seed && !draw_seed(&params->seed)) {
+        RedisModule_ReplyWithError(key->ctx, ERR_NO_SEED);
         return false;
+    }
+    uint64_t max_bytes = config_max_bytes(key->ctx);
+    if (creation->scales_to && filter_scaled_bytes(params, creation->scales_to) > max_bytes) {
+        RedisModule_ReplyWithError(key->ctx, ERR_SCALETO_LIMIT);
+        return false;
+    }
+    enum status st = filter_new(params, max_bytes, &filter);
+    if (st != STATUS_OK) {
+        reply_creation_error(key->ctx, st, params);
+        return false;
+    }
+    if (params->growth == GROWTH_RATIO) {
+        filter->is_fixed_seed = valkeybloom_is_fixed_seed(&params->seed);
     }
     key_put(key, filter, false);
     key->expires = creation->expires;
@@ -30,7 +50,7 @@ static bool create(struct key *key, const struct creation *creation) {
 }
 
 /* BF.RESERVE key {error_rate | BITSPERKEY bits} capacity [EXPANSION n | NONSCALING]
- *            [LAYOUT CLASSIC|BLOCKED|COUNTING] [HASH XXH64|FNV1A]
+ *            [LAYOUT CLASSIC|BLOCKED|COUNTING] [HASH XXH64|FNV1A|SIP13] [SEED seed]
  *            [WINDOW seconds [GENERATIONS g]] [EX seconds | PX ms | PXAT unix-ms] */
 int cmd_reserve(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
     struct creation creation;
@@ -55,10 +75,11 @@ out:
 
 /* ---- Items ---------------------------------------------------------------------------------- */
 
-static struct hash hash_of(const struct layer *layer, const RedisModuleString *item) {
+static struct hash hash_of(const struct layer *layer, const struct seed *seed,
+                           const RedisModuleString *item) {
     size_t len;
     const char *bytes = RedisModule_StringPtrLen(item, &len);
-    return layer_hash(layer, bytes, len);
+    return layer_hash(layer, seed, bytes, len);
 }
 
 /* Hashes the next items, as many as fit into a probe. Returns how many. */
@@ -66,7 +87,7 @@ static size_t hash_some(const struct filter *filter, RedisModuleString **items, 
                         struct hash *out) {
     size_t n = nitems < PROBE_ITEMS ? nitems : PROBE_ITEMS;
     const struct layer *layer = filter_newest(filter);
-    for (size_t i = 0; i < n; i++) out[i] = hash_of(layer, items[i]);
+    for (size_t i = 0; i < n; i++) out[i] = hash_of(layer, &filter->seed, items[i]);
     return n;
 }
 
@@ -79,26 +100,36 @@ static size_t hash_some(const struct filter *filter, RedisModuleString **items, 
  *
  * This copy of the layer is only a hint: no answer depends on it. If the layer has been freed, the
  * prefetches are wasted; a prefetch never faults. */
-static struct layer hint;
+static struct {
+    struct layer layer;
+    struct seed seed; // of its filter
+} hint;
 
-static void probe_item(const struct layer *layer, const RedisModuleString *item,
-                       struct probe *probe) {
+static void probe_item(const struct layer *layer, const struct seed *seed,
+                       const RedisModuleString *item, struct probe *probe) {
     probe->n = 1;
-    probe->hashes[0] = hash_of(layer, item);
+    probe->hashes[0] = hash_of(layer, seed, item);
     layer_probe_all(layer, probe);
 }
 
 static void probe_hint(const RedisModuleString *item, struct probe *probe) {
     layer_unprobe(probe);
-    if (hint.bits) probe_item(&hint, item, probe);
+    if (hint.layer.bits) probe_item(&hint.layer, &hint.seed, item, probe);
+}
+
+/* Whether an item has the same hash in the filter as it had with the hint's seed. */
+static bool is_hints_seed(const struct filter *filter) {
+    return filter->scheme != SCHEME_SIP13 ||
+           memcmp(&filter->seed, &hint.seed, sizeof(hint.seed)) == 0;
 }
 
 static void probe_newest(const struct filter *filter, const RedisModuleString *item,
                          struct probe *probe) {
     const struct layer *newest = filter_newest(filter);
-    if (layer_is_probed(newest, probe)) return;
-    probe_item(newest, item, probe);
-    hint = *newest;
+    if (layer_is_probed(newest, probe) && is_hints_seed(filter)) return;
+    probe_item(newest, &filter->seed, item, probe);
+    hint.layer = *newest;
+    hint.seed = filter->seed;
 }
 
 /* ---- Adding --------------------------------------------------------------------------------- */
@@ -179,7 +210,7 @@ static bool open_or_create(RedisModuleCtx *ctx, RedisModuleString *name, struct 
         return false;
     }
     if (!a->is_explicit && replay_is(ctx)) {
-        if (replay_is_own()) { // this server has lost the filter (replay.h)
+        if (replay_is_explicit()) { // this server has lost the filter (replay.h)
             RedisModule_ReplyWithNull(ctx);
             return false;
         }
@@ -192,7 +223,7 @@ static bool open_or_create(RedisModuleCtx *ctx, RedisModuleString *name, struct 
 static void replicate(RedisModuleCtx *ctx, RedisModuleString *name, const struct adding *a) {
     RedisModuleString **items = a->changing ? a->changing : a->items;
     const struct key *key = &a->key;
-    if (key->put && key->filter->window == 0) {
+    if (key->put && key->filter->window == 0 && a->nchanging > 0) {
         replicate_creation(ctx, name, &a->creation, items, a->nchanging);
         return;
     }
@@ -205,11 +236,12 @@ static void replicate(RedisModuleCtx *ctx, RedisModuleString *name, const struct
 /* Replicates, closes, announces. */
 static void finish(RedisModuleCtx *ctx, RedisModuleString *name, struct adding *a) {
     metrics.adds += a->done - a->nfailed;
-    if (a->nchanging == 0 && !a->key.rotated) {
-        key_close(&a->key);
-    } else {
+    const char *event = a->nchanging ? "bf.add" : a->key.put ? "bf.reserve" : NULL;
+    if (event || a->key.rotated) {
         replicate(ctx, name, a);
-        key_close_changed(&a->key, a->nchanging ? "bf.add" : NULL);
+        key_close_changed(&a->key, event);
+    } else {
+        key_close(&a->key);
     }
     RedisModule_Free(a->changing);
 }
@@ -295,8 +327,9 @@ int cmd_madd(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
 }
 
 /* BF.INSERT key [CAPACITY n] [ERROR p | BITSPERKEY b] [EXPANSION n | NONSCALING]
- *           [LAYOUT CLASSIC|BLOCKED|COUNTING] [HASH XXH64|FNV1A] [WINDOW seconds [GENERATIONS g]]
- *           [EX seconds | PX ms | PXAT unix-ms] [NOCREATE] ITEMS item [item ...] */
+ *           [LAYOUT CLASSIC|BLOCKED|COUNTING] [HASH XXH64|FNV1A|SIP13] [SEED seed]
+ *           [WINDOW seconds [GENERATIONS g]] [EX seconds | PX ms | PXAT unix-ms] [NOCREATE]
+ *           [TIGHTENING ratio] [VALIDATESCALETO n] ITEMS item [item ...] */
 int cmd_insert(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
     if (argc < 4) return RedisModule_WrongArity(ctx);
     struct insert_args args;

@@ -16,6 +16,7 @@ int cmd_info(RedisModuleCtx *ctx, RedisModuleString **argv, int argc);
 int cmd_debug(RedisModuleCtx *ctx, RedisModuleString **argv, int argc);
 int cmd_scandump(RedisModuleCtx *ctx, RedisModuleString **argv, int argc);
 int cmd_loadchunk(RedisModuleCtx *ctx, RedisModuleString **argv, int argc);
+int cmd_load(RedisModuleCtx *ctx, RedisModuleString **argv, int argc);
 int cmd_export(RedisModuleCtx *ctx, RedisModuleString **argv, int argc);
 int cmd_import(RedisModuleCtx *ctx, RedisModuleString **argv, int argc);
 int cmd_merge(RedisModuleCtx *ctx, RedisModuleString **argv, int argc);

@@ -7,11 +7,7 @@
 #include "module/core/window.h"
 #include "module/reply.h"
 #include "module/type.h"
-
-/* The type of the key that holds such a filter. */
-static RedisModuleType *type_of(const struct filter *filter) {
-    return filter->is_foreign ? type_redisbloom : type_bloomport;
-}
+#include "module/type_foreign.h"
 
 /* ---- Opening -------------------------------------------------------------------------------- */
 
@@ -52,7 +48,7 @@ bool key_open_any(RedisModuleCtx *ctx, RedisModuleString *name, enum access acce
                                         : open_to_write(ctx, name);
     if (!key->handle) return true;
     const RedisModuleType *type = RedisModule_ModuleTypeGetType(key->handle);
-    if (type != type_bloomport && type != type_redisbloom) {
+    if (!type_is_filter(type)) {
         if (RedisModule_KeyType(key->handle) == REDISMODULE_KEYTYPE_EMPTY) return true;
         RedisModule_ReplyWithError(ctx, REDISMODULE_ERRORMSG_WRONGTYPE);
         return false;
@@ -85,8 +81,8 @@ const struct filter *key_live(const struct key *key, struct filter *view) {
 
 uint64_t key_size_bytes(const struct key *key) {
     const struct filter *filter = key->filter;
-    if (!filter->is_foreign) return packed_size_bytes(key->value);
-    return 32 + 64 * (uint64_t)filter->nlayers + filter_array_bytes(filter);
+    return filter->is_foreign ? type_foreign_of(filter)->size(filter)
+                              : packed_size_bytes(key->value);
 }
 
 /* ---- Changing ------------------------------------------------------------------------------- */
@@ -195,8 +191,7 @@ static bool expire(const struct key *key) {
     RedisModuleKey *handle =
         RedisModule_OpenKey(key->ctx, key->name, REDISMODULE_READ | REDISMODULE_WRITE);
     const RedisModuleType *type = RedisModule_ModuleTypeGetType(handle);
-    bool is_filter = type == type_bloomport || type == type_redisbloom;
-    bool is_ours = is_filter && RedisModule_ModuleTypeGetValue(handle) == key->value;
+    bool is_ours = type_is_filter(type) && RedisModule_ModuleTypeGetValue(handle) == key->value;
     if (is_ours) RedisModule_SetAbsExpire(handle, key->expires);
     RedisModule_CloseKey(handle);
     return is_ours;

@@ -77,6 +77,7 @@ static void describe(const struct mismatch *m, const struct filter *source, char
         snprintf(out, size, "its hash is %s and not %s", args_scheme_name(source->scheme),
                  args_scheme_name(m->other->scheme));
         break;
+    case DIFFERENCE_SEED: snprintf(out, size, "its seed is another one"); break;
     case DIFFERENCE_LAYOUT:
         snprintf(out, size, "its layout is %s and not %s", args_layout_name(source->layout),
                  args_layout_name(m->other->layout));

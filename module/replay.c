@@ -7,7 +7,7 @@
 #define VALKEY_SLOT_IMPORT (1 << 25)
 
 static int replaying_flags = REDISMODULE_CTX_FLAGS_REPLICATED | REDISMODULE_CTX_FLAGS_LOADING;
-static bool is_own;
+static bool is_explicit;
 
 bool replay_is(RedisModuleCtx *ctx) {
     // ASYNC_LOADING is not tested: a replica that loads sets it for its ordinary clients too.
@@ -20,20 +20,20 @@ bool replay_is_loading(RedisModuleCtx *ctx) {
     return (RedisModule_GetContextFlags(ctx) & loading) != 0;
 }
 
-void replay_note_own(void) {
-    is_own = true;
+void replay_note_explicit(void) {
+    is_explicit = true;
 }
 
-void replay_note_own_value(RedisModuleIO *io) {
-    if (is_own) return; // the first value of a load is enough
+void replay_note_explicit_value(RedisModuleIO *io) {
+    if (is_explicit) return; // the first value of a load is enough
     // Not a RESTORE: a client of a writable replica may send one, whoever the master is.
     int loading = REDISMODULE_CTX_FLAGS_LOADING | REDISMODULE_CTX_FLAGS_ASYNC_LOADING;
     int flags = RedisModule_GetContextFlags(RedisModule_GetContextFromIO(io));
-    if (flags & loading) is_own = true;
+    if (flags & loading) is_explicit = true;
 }
 
-bool replay_is_own(void) {
-    return is_own;
+bool replay_is_explicit(void) {
+    return is_explicit;
 }
 
 static void on_load(RedisModuleCtx *ctx, RedisModuleEvent event, uint64_t subevent, void *data) {
@@ -43,7 +43,7 @@ static void on_load(RedisModuleCtx *ctx, RedisModuleEvent event, uint64_t subeve
                         : subevent == REDISMODULE_SUBEVENT_LOADING_RDB_START ||
                               subevent == REDISMODULE_SUBEVENT_LOADING_AOF_START ||
                               subevent == REDISMODULE_SUBEVENT_LOADING_REPL_START;
-    if (is_start) is_own = false;
+    if (is_start) is_explicit = false;
 }
 
 bool replay_has_slot_migration(void) {

@@ -2,19 +2,22 @@
  * here. Another server has acknowledged these commands already. So no limit of this server applies
  * to them, and their effect does not depend on its settings.
  *
- * Three programs write streams of BF.* commands:
+ * Four programs write streams of BF.* commands:
  *
  *   this one     A creation is one BF.RESERVE or BF.INSERT with every parameter, LAYOUT among them.
  *                An add is BF.ADD or BF.MADD of the items that changed the filter. replicate.h has
  *                the full list.
  *   its 0.1.0    The same, but BF.INSERT on an existing filter is as the client sent it.
+ *   valkey-bloom A creation is one BF.INSERT with every parameter, TIGHTENING among them; its items
+ *                may be missing. Every other command is as its client sent it.
  *   RedisBloom   Every command is as its client sent it. BF.ADD on a missing key creates a filter.
  *
  * The rules that follow from that:
  *
  *   existing filter   BF.INSERT adds its items, whatever its options are.
- *   missing key       A command with LAYOUT creates a filter of our type. Any other creates a
- *                     foreign filter. But if the stream or file is recognised as our own, an add
+ *   missing key       A command with LAYOUT creates a filter of our type, one with TIGHTENING a
+ *                     filter of valkey-bloom's, and any other a filter of RedisBloom's. But if the
+ *                     stream or file is known to be *explicit*, as all but RedisBloom's are, an add
  *                     creates nothing: this server has lost the filter (a replica may evict keys by
  *                     itself), and the add is dropped. A BF.INSERT that names every parameter is no
  *                     mere add, and always creates. */
@@ -32,14 +35,15 @@ bool replay_is(RedisModuleCtx *ctx);
  * from a file or another server; at other times it comes from a client's RESTORE. */
 bool replay_is_loading(RedisModuleCtx *ctx);
 
-/* Notes that the current stream or file had a command or a value that only this program writes. */
-void replay_note_own(void);
+/* Notes that the current stream or file had a command or a value that RedisBloom never writes: its
+ * creations are explicit. */
+void replay_note_explicit(void);
 
 /* The same for a value that is loaded, unless a client's RESTORE brought it. */
-void replay_note_own_value(RedisModuleIO *io);
+void replay_note_explicit_value(RedisModuleIO *io);
 
 /* Whether that was noted since the last load began. */
-bool replay_is_own(void);
+bool replay_is_explicit(void);
 
 /* Whether the server moves a slot with all its keys in one step: Valkey 9 and later. */
 bool replay_has_slot_migration(void);

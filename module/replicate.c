@@ -38,6 +38,17 @@ static void add_promise(struct words *words, const char *name, double promise) {
     add_word(words, text);
 }
 
+/* The seed as 64 hex digits. */
+static void add_seed(struct words *words, const struct seed *seed) {
+    char text[2 * HASH_SEED_BYTES + 1];
+    for (size_t i = 0; i < HASH_SEED_BYTES; i++) {
+        unsigned byte = (unsigned)(seed->keys[i / 8] >> (8 * (i % 8))) & 0xff;
+        snprintf(text + 2 * i, 3, "%02x", byte);
+    }
+    add_word(words, "SEED");
+    add_word(words, text);
+}
+
 /* The options of a filter of ours. LAYOUT says whose it is. The words that version 0.1.0 does not
  * know are written only for filters that need them. */
 static void add_options(struct words *words, const struct creation *creation) {
@@ -47,6 +58,7 @@ static void add_options(struct words *words, const struct creation *creation) {
     add_word(words, args_layout_name(params->layout));
     add_word(words, "HASH");
     add_word(words, args_scheme_name(params->scheme));
+    if (params->scheme == SCHEME_SIP13) add_seed(words, &params->seed);
     if (params->window) {
         add_number(words, "WINDOW", params->window);
         add_number(words, "GENERATIONS", params->generations);
@@ -54,9 +66,13 @@ static void add_options(struct words *words, const struct creation *creation) {
     if (creation->expires) add_number(words, "PXAT", creation->expires);
 }
 
-/* The options of a foreign filter are RedisBloom's. Without LAYOUT, replaying them creates a
- * foreign filter. */
+/* The options of a foreign filter are its program's. Without LAYOUT, replaying them creates a
+ * foreign filter; TIGHTENING makes it valkey-bloom's. */
 static void add_foreign_options(struct words *words, const struct filter_params *params) {
+    if (params->growth == GROWTH_RATIO) {
+        add_promise(words, "TIGHTENING", params->ratio);
+        add_seed(words, &params->seed);
+    }
     if (params->expansion) {
         add_number(words, "EXPANSION", params->expansion);
     } else {
@@ -72,9 +88,32 @@ static void add_all_options(struct words *words, const struct creation *creation
     }
 }
 
+/* The words of BF.INSERT before ITEMS. */
+static void add_insert_options(struct words *words, const struct creation *creation) {
+    const struct filter_params *params = &creation->params;
+    bool by_bits = params->bits_per_key != 0;
+    add_number(words, "CAPACITY", (long long)params->capacity);
+    add_promise(words, by_bits ? "BITSPERKEY" : "ERROR",
+                by_bits ? params->bits_per_key : params->error_rate);
+    add_all_options(words, creation);
+}
+
+/* valkey-bloom creates an empty filter by BF.INSERT without items. */
+static void insert_nothing(RedisModuleCtx *ctx, RedisModuleString *name,
+                           const struct creation *creation) {
+    struct words words = {.ctx = ctx};
+    add_insert_options(&words, creation);
+    RedisModule_Replicate(ctx, "BF.INSERT", "sv", name, words.word, words.n);
+    words_clear(&words);
+}
+
 void replicate_reserve(RedisModuleCtx *ctx, RedisModuleString *name,
                        const struct creation *creation) {
     const struct filter_params *params = &creation->params;
+    if (params->growth == GROWTH_RATIO) {
+        insert_nothing(ctx, name, creation);
+        return;
+    }
     struct words words = {.ctx = ctx};
     bool by_bits = params->bits_per_key != 0;
     add_promise(&words, by_bits ? "BITSPERKEY" : NULL,
@@ -87,13 +126,8 @@ void replicate_reserve(RedisModuleCtx *ctx, RedisModuleString *name,
 
 void replicate_creation(RedisModuleCtx *ctx, RedisModuleString *name,
                         const struct creation *creation, RedisModuleString **items, size_t n) {
-    const struct filter_params *params = &creation->params;
     struct words words = {.ctx = ctx};
-    bool by_bits = params->bits_per_key != 0;
-    add_number(&words, "CAPACITY", (long long)params->capacity);
-    add_promise(&words, by_bits ? "BITSPERKEY" : "ERROR",
-                by_bits ? params->bits_per_key : params->error_rate);
-    add_all_options(&words, creation);
+    add_insert_options(&words, creation);
     RedisModule_Replicate(ctx, "BF.INSERT", "svcv", name, words.word, words.n, "ITEMS", items, n);
     words_clear(&words);
 }

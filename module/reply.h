@@ -22,7 +22,10 @@
 #define ERR_BAD_LAYOUT "ERR bad layout: CLASSIC, BLOCKED or COUNTING"
 #define ERR_BLOCKED_HASH "ERR layout BLOCKED goes with hash XXH64 only"
 #define ERR_LAYOUT_TOO_SMALL "ERR layout BLOCKED cannot address more than 2^40 bits"
-#define ERR_BAD_HASH "ERR bad hash: XXH64 or FNV1A"
+#define ERR_BAD_HASH "ERR bad hash: XXH64, FNV1A or SIP13"
+#define ERR_BAD_SEED "ERR invalid seed"
+#define ERR_SEED_HASH "ERR SEED goes with hash SIP13 only"
+#define ERR_NO_SEED "ERR no random numbers for a seed"
 
 /* Of filters that forget, and of TTLs; of BF.RESERVE and BF.INSERT */
 #define ERR_WINDOW_RANGE "ERR window must be in the range [1, 1000000000] seconds"
@@ -66,6 +69,11 @@
 #define ERR_INSERT_BITS "ERR Bad bits per key"
 #define ERR_INSERT_CAPACITY "ERR Bad capacity"
 #define ERR_INSERT_EXPANSION "ERR Bad expansion"
+#define ERR_BAD_TIGHTENING "ERR bad tightening ratio"
+#define ERR_TIGHTENING_RANGE "ERR (0 < tightening ratio range < 1)"
+#define ERR_SCALETO_LIMIT                                                                          \
+    "ERR provided VALIDATESCALETO causes bloom object to exceed memory limit"
+#define ERR_SCALETO_NONSCALING "ERR cannot use NONSCALING and VALIDATESCALETO options together"
 #define ERR_INSERT_RATE_TWICE "ERR ERROR and BITSPERKEY exclude each other"
 
 /* Of BF.INFO, BF.SCANDUMP and BF.LOADCHUNK */
@@ -75,6 +83,9 @@
 #define ERR_CHUNK_OUTSIDE "ERR invalid offset - no link found"
 #define ERR_CHUNK_CROSSING "ERR invalid chunk - Too big for current filter"
 #define ERR_CHUNK_GAP "ERR invalid chunk - out of sequence"
+#define ERR_BUSY "BUSYKEY Target key name already exists."
+#define ERR_BAD_LOAD "ERR bloom object decoding failed"
+#define ERR_LOAD_VERSION "ERR bloom object decoding failed. Unsupported version"
 #define ERR_CHUNK_REPLACE "ERR REPLACE goes with the header only, iterator 1"
 
 /* Of BF.EXPORT and BF.IMPORT */
@@ -89,7 +100,7 @@
 /* Of BF.MERGE; what else it says names a source */
 #define ERR_MERGE_LAYERS                                                                           \
     "ERR cannot merge: dest cannot have the layers of a longer source (capacity over 2^63-1, or "  \
-    "only one of them is RedisBloom's)"
+    "only one of them is another program's)"
 
 /* Replies that there is no room for a filter that takes so many bytes, with ERR_NO_MEMORY or
  * ERR_CANNOT_GROW; if a limit is in the way, the reply names it. */

@@ -1,4 +1,5 @@
-/* The commands that export and import filters: BF.SCANDUMP, BF.LOADCHUNK, BF.EXPORT, BF.IMPORT.
+/* The commands that export and import filters: BF.SCANDUMP, BF.LOADCHUNK, BF.LOAD, BF.EXPORT,
+ * BF.IMPORT.
  * commands.c lists the steps that each command takes. */
 
 #include "module/args.h"
@@ -12,6 +13,7 @@
 #include "module/reply.h"
 #include "rdb/codec.h"
 #include "rdb/formats/formats.h"
+#include "rdb/formats/valkeybloom.h"
 
 #include <stdio.h>
 
@@ -76,7 +78,7 @@ static bool load_header(struct key *key, const char *data, size_t len) {
     if (!filter->is_foreign) {
         filter->is_loading = true;
         filter->loaded = 0;
-        if (replay_is(key->ctx)) replay_note_own();
+        if (replay_is(key->ctx)) replay_note_explicit();
     }
     key_put(key, filter, true);
     return true;
@@ -143,6 +145,49 @@ int cmd_loadchunk(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
     RedisModule_ReplyWithSimpleString(ctx, "OK");
     if (!changed) goto out;
     replicate_chunk(ctx, argv[1], iterator, argv[3], replaces);
+    key_close_changed(&key, "bf.loadchunk");
+    return REDISMODULE_OK;
+out:
+    key_close(&key);
+    return REDISMODULE_OK;
+}
+
+/* ---- BF.LOAD -------------------------------------------------------------------------------- */
+
+/* Replies why the bytes are no filter of valkey-bloom's. */
+static void refuse_load(RedisModuleCtx *ctx, enum status st, const char *fault, size_t len) {
+    if (st == STATUS_NOMEM) {
+        reply_no_room(ctx, ERR_NO_MEMORY, filter_structure_bytes(1) + len); // bits and a little
+    } else {
+        bool is_version = fault == VALKEYBLOOM_UNKNOWN_VERSION;
+        RedisModule_ReplyWithError(ctx, is_version ? ERR_LOAD_VERSION : ERR_BAD_LOAD);
+    }
+}
+
+/* BF.LOAD key data
+ * valkey-bloom writes it to its AOF. The filter stays one of valkey-bloom's type. */
+int cmd_load(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
+    if (argc != 3) return RedisModule_WrongArity(ctx);
+    struct key key;
+    if (!key_open_any(ctx, argv[1], FOR_WRITING, &key)) goto out;
+    if (key.filter) {
+        RedisModule_ReplyWithError(ctx, ERR_BUSY);
+        goto out;
+    }
+    size_t len;
+    const char *data = RedisModule_StringPtrLen(argv[2], &len), *fault;
+    struct filter *filter;
+    enum status st = valkeybloom_decode_load((const uint8_t *)data, len, config_max_bytes(ctx),
+                                             &filter, &fault);
+    if (st != STATUS_OK) {
+        refuse_load(ctx, st, fault, len);
+        goto out;
+    }
+    if (replay_is(ctx)) replay_note_explicit();
+    key_put(&key, filter, false);
+    RedisModule_ReplyWithSimpleString(ctx, "OK");
+    metrics.imports++;
+    replicate_filter(ctx, argv[1], filter, false);
     key_close_changed(&key, "bf.loadchunk");
     return REDISMODULE_OK;
 out:

@@ -13,13 +13,13 @@
 #include "module/core/packed.h"
 #include "module/metrics.h"
 #include "module/replay.h"
+#include "module/type_foreign.h"
 #include "rdb/bytes.h"
 #include "rdb/codec.h"
 
 #include <string.h>
 
 #define NAME "bloomport" // nine characters
-#define REDISBLOOM_NAME "MBbloom--"
 #define ENCODING_VERSION 1
 
 /* The bytes of a bit array that one string of an RDB file holds. Saving and loading need a buffer
@@ -27,7 +27,6 @@
 #define RDB_PIECE_BYTES ((size_t)1024 * 1024)
 
 RedisModuleType *type_bloomport;
-RedisModuleType *type_redisbloom;
 
 /* The context for commands that are called while saving. They need a client, which the context of a
  * save does not have on Redis 7.0. */
@@ -166,7 +165,7 @@ static void *on_rdb_load(RedisModuleIO *io, int encver) {
     if (!fault) {
         void *value = packed_pack(filter);
         metrics_hold(value);
-        replay_note_own_value(io);
+        replay_note_explicit_value(io);
         return value;
     }
     RedisModule_LogIOError(io, "warning", "bloomport: cannot load a filter: %s", fault);
@@ -296,12 +295,25 @@ static RedisModuleType *create(RedisModuleCtx *ctx, const char *name, int encodi
     return type;
 }
 
-/* RedisBloom's type comes first, since another module may have registered it. If our own type were
+RedisModuleType *type_of(const struct filter *filter) {
+    return filter->is_foreign ? type_foreign_of(filter)->type : type_bloomport;
+}
+
+bool type_is_filter(const RedisModuleType *type) {
+    if (!type) return false;
+    bool is_one = type == type_bloomport;
+    for (int i = 0; i < TYPE_FOREIGN_COUNT; i++) is_one |= type == type_foreign[i].type;
+    return is_one;
+}
+
+/* The foreign types come first, since another module may have registered them. If our own type were
  * registered before that failure, Redis 7.0 would leak it. */
 int type_register(RedisModuleCtx *ctx) {
-    type_redisbloom = create(ctx, REDISBLOOM_NAME, TYPE_REDISBLOOM_ENCODING, type_redisbloom_save,
-                             type_redisbloom_load);
-    if (!type_redisbloom) return REDISMODULE_ERR;
+    for (int i = 0; i < TYPE_FOREIGN_COUNT; i++) {
+        struct type_foreign *row = &type_foreign[i];
+        row->type = create(ctx, row->name, row->encoding, row->save, row->load);
+        if (!row->type) return REDISMODULE_ERR;
+    }
     type_bloomport = create(ctx, NAME, ENCODING_VERSION, on_rdb_save, on_rdb_load);
     if (!type_bloomport) return REDISMODULE_ERR;
     own_context = RedisModule_GetDetachedThreadSafeContext(ctx);

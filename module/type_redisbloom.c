@@ -11,6 +11,7 @@
 #include "module/config.h"
 #include "module/metrics.h"
 #include "module/type.h"
+#include "module/type_foreign.h"
 #include "rdb/formats/redisbloom.h"
 
 /* ---- Saving ------------------------------------------------------------------------------- */

@@ -145,12 +145,23 @@ static uint64_t combine_layer(struct layer *layer, uint32_t depth,
     return sum;
 }
 
+/* The files of GROWTH_RATIO's program have a count for the newest layer only, of its capacity at
+ * most. All others count as full. */
+static void keep_counts_savable(struct filter *filter) {
+    for (uint32_t i = 0; i < filter->nlayers; i++) {
+        struct layer *layer = &filter->layers[i];
+        bool is_newest = i + 1 == filter->nlayers;
+        if (!is_newest || layer->items > layer->capacity) layer->items = layer->capacity;
+    }
+}
+
 /* How many items two filters share cannot be told, so the counts become estimates. Only the count
  * of an empty filter is exact: 0. */
 static void estimate_items(struct filter *filter) {
     for (uint32_t i = 0; i < filter->nlayers; i++) {
         filter->layers[i].items = layer_estimate_items(&filter->layers[i]);
     }
+    if (filter->growth == GROWTH_RATIO && filter->is_foreign) keep_counts_savable(filter);
     filter->is_estimated = filter_items(filter) > 0;
 }
 

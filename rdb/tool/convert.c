@@ -40,6 +40,7 @@ static void check_alike(const struct filter *a, const struct filter *b, const ch
     case DIFFERENCE_SCHEME:
         tool_die("%s: cannot merge, its hash is %s and not %s", path, tool_scheme_name(b->scheme),
                  tool_scheme_name(a->scheme));
+    case DIFFERENCE_SEED: tool_die("%s: cannot merge, its seed is another one", path);
     case DIFFERENCE_LAYOUT:
         tool_die("%s: cannot merge, its layout is %s and not %s", path, tool_layout_name(b->layout),
                  tool_layout_name(a->layout));

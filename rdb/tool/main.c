@@ -75,6 +75,7 @@ const char *tool_scheme_name(enum scheme scheme) {
     case SCHEME_XXH64: return "xxh64";
     case SCHEME_FNV1A: return "fnv1a";
     case SCHEME_MURMUR: return "murmur";
+    case SCHEME_SIP13: return "sip13";
     case SCHEME_LEVELDB: return "leveldb";
     default: return "unknown";
     }
