@@ -474,6 +474,7 @@ const char *args_parse_import(RedisModuleString **argv, int argc, struct import_
     if (format == FORMAT_REDISBLOOM && sized) return ERR_IMPORT_OWN;
     bool has_scheme = format == FORMAT_PORTABLE || format == FORMAT_SSTABLE;
     if ((seen & BIT(OPTION_HASH)) && !has_scheme) return ERR_IMPORT_HASH;
+    if (params->scheme == SCHEME_SIP13) return ERR_IMPORT_KEYED;
     *out = (struct import_args){.format = format,
                                 .options = {params->capacity, params->expansion, params->scheme},
                                 .replace = (seen & BIT(OPTION_REPLACE)) != 0,

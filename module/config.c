@@ -88,6 +88,10 @@ static uint64_t clients_max_bytes(void) {
     return limit;
 }
 
+uint64_t config_own_max_bytes(void) {
+    return (uint64_t)config.max_bytes.value;
+}
+
 const char *config_limit_name(void) {
     bool is_own = clients_max_bytes() == (uint64_t)config.max_bytes.value;
     return is_own ? "bf.max-bytes" : "maxmemory";

@@ -25,6 +25,9 @@ struct filter_params config_add_params(void);
  * limit for what is replayed (replay.h). */
 uint64_t config_max_bytes(RedisModuleCtx *ctx);
 
+/* The setting max-bytes itself; 0 if it is not set. */
+uint64_t config_own_max_bytes(void);
+
 /* The setting that this limit comes from, as a user types it. */
 const char *config_limit_name(void);
 

@@ -7,6 +7,7 @@
 #include "module/core/window.h"
 #include "module/key.h"
 #include "module/reply.h"
+#include "module/type_foreign.h"
 
 #include <stdio.h>
 
@@ -37,6 +38,8 @@ enum {
     INFO_LAYOUT,
     INFO_HASH,
     INFO_WINDOW,
+    INFO_TIGHTENING,
+    INFO_MAXSCALEDCAPACITY,
     INFO_COUNT
 };
 
@@ -52,6 +55,8 @@ static const struct {
     [INFO_LAYOUT] = {"LAYOUT", "Layout"},
     [INFO_HASH] = {"HASH", "Hash"},
     [INFO_WINDOW] = {"WINDOW", "Window"},
+    [INFO_TIGHTENING] = {"TIGHTENING", "Tightening ratio"},
+    [INFO_MAXSCALEDCAPACITY] = {"MAXSCALEDCAPACITY", "Max scaled capacity"},
 };
 
 /* A filter as these commands see it. In a window they judge age by this server's clock, and do not
@@ -108,10 +113,24 @@ static void reply_expansion(RedisModuleCtx *ctx, const struct filter *filter) {
     }
 }
 
+/* valkey-bloom's two fields, which only its scaling filters have. */
+static void reply_ratio_value(RedisModuleCtx *ctx, const struct filter *filter, int field) {
+    bool has_them = filter->is_foreign && filter->growth == GROWTH_RATIO && filter->expansion > 0;
+    if (!has_them) {
+        RedisModule_ReplyWithNull(ctx);
+    } else if (field == INFO_TIGHTENING) {
+        RedisModule_ReplyWithDouble(ctx, filter->ratio);
+    } else {
+        RedisModule_ReplyWithLongLong(ctx, (long long)type_foreign_max_capacity(filter));
+    }
+}
+
 static void reply_info_value(RedisModuleCtx *ctx, const struct subject *s, int field) {
     const struct filter *filter = s->filter;
     uint64_t count = 0;
     switch (field) {
+    case INFO_TIGHTENING:
+    case INFO_MAXSCALEDCAPACITY: reply_ratio_value(ctx, filter, field); return;
     case INFO_EXPANSION: reply_expansion(ctx, filter); return;
     case INFO_ERROR: RedisModule_ReplyWithDouble(ctx, measure_promise(filter)); return;
     case INFO_LAYOUT: RedisModule_ReplyWithCString(ctx, args_layout_name(filter->layout)); return;
@@ -144,7 +163,8 @@ static void reply_info(RedisModuleCtx *ctx, const struct subject *s) {
     }
 }
 
-/* BF.INFO key [CAPACITY|SIZE|FILTERS|ITEMS|EXPANSION|ERROR|LAYOUT|HASH|WINDOW] */
+/* BF.INFO key [CAPACITY|SIZE|FILTERS|ITEMS|EXPANSION|ERROR|LAYOUT|HASH|WINDOW|TIGHTENING|
+ *              MAXSCALEDCAPACITY] */
 int cmd_info(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
     if (argc < 2 || argc > 3) return RedisModule_WrongArity(ctx);
     int field = 0;

@@ -29,6 +29,10 @@ extern struct type_foreign type_foreign[TYPE_FOREIGN_COUNT];
 /* The row of a foreign filter. */
 struct type_foreign *type_foreign_of(const struct filter *filter);
 
+/* The capacity to which valkey-bloom would let its scaling filter grow: by its own count of bytes,
+ * within bf.max-bytes or, if that is not set, within valkey-bloom's default of 128 MiB. */
+uint64_t type_foreign_max_capacity(const struct filter *filter);
+
 void type_redisbloom_save(RedisModuleIO *io, void *value);
 void *type_redisbloom_load(RedisModuleIO *io, int encver);
 #define TYPE_REDISBLOOM_ENCODING 4

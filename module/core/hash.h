@@ -24,6 +24,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -67,12 +68,22 @@ static inline uint64_t hash_le(const uint8_t *bytes, size_t nbytes) {
     return word;
 }
 
+/* hash_le of 8 bytes, in one load. */
+static inline uint64_t hash_le8(const uint8_t *bytes) {
+    uint64_t word;
+    memcpy(&word, bytes, sizeof(word));
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+    word = __builtin_bswap64(word);
+#endif
+    return word;
+}
+
 /* MurmurHash64A (Austin Appleby, public domain), reading little-endian words. */
 static inline uint64_t hash_murmur(const uint8_t *bytes, size_t len, uint64_t seed) {
     const uint64_t mul = 0xc6a4a7935bd1e995U;
     uint64_t h = seed ^ (len * mul);
     for (; len >= 8; bytes += 8, len -= 8) {
-        uint64_t word = hash_le(bytes, 8) * mul;
+        uint64_t word = hash_le8(bytes) * mul;
         h = (h ^ ((word ^ (word >> 47)) * mul)) * mul;
     }
     if (len > 0) h = (h ^ hash_le(bytes, len)) * mul;
@@ -149,7 +160,7 @@ static inline struct hash hash_of_sip13(const struct seed *seed, const uint8_t *
     uint64_t last = (uint64_t)(len + 8) << 56; // the length of the message, modulo 256
     sip_word(&a, len), sip_word(&b, len);
     for (; len >= 8; bytes += 8, len -= 8) {
-        uint64_t word = hash_le(bytes, 8);
+        uint64_t word = hash_le8(bytes);
         sip_word(&a, word), sip_word(&b, word);
     }
     if (len > 0) last |= hash_le(bytes, len);
