@@ -4,6 +4,7 @@
 
 #include "rdb/bytes.h"
 #include "rdb/formats/redisbloom.h"
+#include "rdb/formats/valkeybloom.h"
 
 #include <string.h>
 
@@ -28,8 +29,8 @@ static const struct version V2 = {2, 128, 64, 32, 12};
 
 /* The version that describes the filter. */
 static const struct version *version_of(const struct filter *filter) {
-    bool is_new = filter->window != 0 || filter->layout == LAYOUT_COUNTING ||
-                  filter->scheme == SCHEME_SIP13;
+    bool is_new =
+        filter->window != 0 || filter->layout == LAYOUT_COUNTING || filter->scheme == SCHEME_SIP13;
     return is_new ? &V2 : &V1;
 }
 
@@ -37,7 +38,13 @@ static size_t header_size(const struct version *version, uint64_t nlayers) {
     return version->fixed_bytes + version->layer_bytes * (size_t)nlayers + CHECKSUM_BYTES;
 }
 
+/* Whether it is foreign and of valkey-bloom's type; RedisBloom's if it is foreign otherwise. */
+static bool is_valkeyblooms(const struct filter *filter) {
+    return filter->is_foreign && filter->growth == GROWTH_RATIO;
+}
+
 size_t codec_header_size(const struct filter *filter) {
+    if (is_valkeyblooms(filter)) return valkeybloom_header_size(filter);
     if (filter->is_foreign) return redisbloom_header_size(filter);
     return header_size(version_of(filter), filter->nlayers);
 }
@@ -89,6 +96,10 @@ static void put_layer(struct writer *w, const struct layer *layer, const struct 
 }
 
 void codec_encode_header(const struct filter *filter, uint8_t *out) {
+    if (is_valkeyblooms(filter)) {
+        valkeybloom_encode_header(filter, out);
+        return;
+    }
     if (filter->is_foreign) {
         redisbloom_encode_header(filter, out);
         return;
@@ -218,11 +229,14 @@ static enum status decode_own(const uint8_t *bytes, size_t len, struct filter **
     return STATUS_OK;
 }
 
-/* Decodes a header of RedisBloom's. It has no magic, so all bytes without ours are tried. */
-static enum status decode_redisblooms(const uint8_t *bytes, size_t len, struct filter **out) {
+/* Decodes a header of another program's filter. RedisBloom's has no magic, so all bytes without one
+ * are tried. */
+static enum status decode_foreign(const uint8_t *bytes, size_t len, struct filter **out) {
+    bool has_magic = len >= MAGIC_BYTES && memcmp(bytes, VALKEYBLOOM_MAGIC, MAGIC_BYTES) == 0;
     struct reader r = {bytes, len, false};
     const char *fault;
-    enum status st = redisbloom_decode_header(&r, out, &fault);
+    enum status st = has_magic ? valkeybloom_decode_header(&r, out, &fault)
+                               : redisbloom_decode_header(&r, out, &fault);
     if (st != STATUS_OK || r.left == 0) return st;
     filter_free(*out);
     return STATUS_CORRUPT;
@@ -231,7 +245,7 @@ static enum status decode_redisblooms(const uint8_t *bytes, size_t len, struct f
 /* The filter that a header describes, whoever's it is, without its bits. */
 static enum status decode_fields(const uint8_t *bytes, size_t len, struct filter **out) {
     bool is_own = len >= MAGIC_BYTES && memcmp(bytes, MAGIC, MAGIC_BYTES) == 0;
-    return is_own ? decode_own(bytes, len, out) : decode_redisblooms(bytes, len, out);
+    return is_own ? decode_own(bytes, len, out) : decode_foreign(bytes, len, out);
 }
 
 enum status codec_decode_header(const uint8_t *bytes, size_t len, uint64_t max_bytes,
@@ -301,7 +315,7 @@ bool codec_bits_are_sound(const struct filter *filter) {
     return true;
 }
 
-/* A foreign filter accepts any piece at any time, as RedisBloom does. */
+/* A foreign filter accepts any piece at any time, as in RedisBloom. */
 static enum codec_piece overwrite(struct layer *layer, uint64_t within, const uint8_t *piece,
                                   size_t len) {
     uint8_t *bits = layer->bits + within;

@@ -34,7 +34,8 @@
 
 /* ---- The header ---- */
 
-/* The header's bytes. A foreign filter has RedisBloom's header (rdb/FORMAT.md, section 6). */
+/* The header's bytes. A foreign filter has a header of another kind (rdb/FORMAT.md,
+ * sections 6 and 7). */
 size_t codec_header_size(const struct filter *filter);
 
 /* Writes codec_header_size(filter) bytes. */

@@ -11,7 +11,7 @@
 static const struct format_row *const ROWS[FORMAT_COUNT] = {
     [FORMAT_PORTABLE] = &PORTABLE_ROW,     [FORMAT_SSTABLE] = &SSTABLE_ROW,
     [FORMAT_LEVELDB] = &LEVELDB_ROW,       [FORMAT_PARQUET] = &PARQUET_ROW,
-    [FORMAT_REDISBLOOM] = &REDISBLOOM_ROW,
+    [FORMAT_REDISBLOOM] = &REDISBLOOM_ROW, [FORMAT_VALKEYBLOOM] = &VALKEYBLOOM_ROW,
 };
 
 const char *formats_name(enum format format) {

@@ -12,11 +12,12 @@
 #include <stdint.h>
 
 enum format {
-    FORMAT_PORTABLE,   // k u32 | m u64 | bits
-    FORMAT_SSTABLE,    // m u64 | k u32 | bits per key u32 | bits
-    FORMAT_LEVELDB,    // bits | k u8
-    FORMAT_PARQUET,    // Thrift header | blocks
-    FORMAT_REDISBLOOM, // RedisBloom's dump header | bits of all layers
+    FORMAT_PORTABLE,    // k u32 | m u64 | bits
+    FORMAT_SSTABLE,     // m u64 | k u32 | bits per key u32 | bits
+    FORMAT_LEVELDB,     // bits | k u8
+    FORMAT_PARQUET,     // Thrift header | blocks
+    FORMAT_REDISBLOOM,  // RedisBloom's dump header | bits of all layers
+    FORMAT_VALKEYBLOOM, // the string of valkey-bloom's BF.LOAD
     FORMAT_COUNT
 };
 
@@ -41,7 +42,7 @@ struct formats_options {
     uint64_t capacity;  // 0: m / bits per key (`sstable`), or m ln 2 / k: best for the bits
     uint32_t expansion; // 0: non-scaling
     enum scheme scheme; // of `portable` and `sstable`: XXH64 or FNV1A
-    bool keep_foreign;  // of `redisbloom`: it stays RedisBloom's, else it becomes one of our own
+    bool keep_foreign;  // of `redisbloom` and `valkeybloom`: it stays foreign, else it becomes ours
 };
 
 /* The filter that the bytes are.

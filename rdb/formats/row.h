@@ -35,6 +35,7 @@ struct format_row {
                           uint64_t max_bytes, struct filter **out, const char **fault);
 };
 
-extern const struct format_row PORTABLE_ROW, SSTABLE_ROW, LEVELDB_ROW, PARQUET_ROW, REDISBLOOM_ROW;
+extern const struct format_row PORTABLE_ROW, SSTABLE_ROW, LEVELDB_ROW, PARQUET_ROW, REDISBLOOM_ROW,
+    VALKEYBLOOM_ROW;
 
 #endif
