@@ -10,11 +10,12 @@ more than five are ever alive. In this order:
     fill to 100 %     save and load
     rounds on the full filters: lookups; of COUNTING also deletes and adds of present items
 
-Five generations need time to pass. The server that is filled runs with the tests' clock, four generations
-ago at first (tests/server/clock.py). The server that is measured has loaded
-the same file, without that clock.
+Five generations need time to pass. The server that is filled runs with the tests' clock
+(tests/server/clock.py), which starts four generations ago. The server that is measured loads what
+that one has saved, and has the machine's clock. Present items are spread over all generations.
 
-The items of a window, and so the present items that are looked up, are spread over all generations alike.
+A window must cost at most five times its layout's one layer for single lookups, and in batches less
+than half of that (window_bound).
 """
 
 import time
@@ -31,7 +32,8 @@ FRESH = [("add", 1, "fresh"), ("add", 1000, "fresh")]
 DELETE, ADD_AGAIN = ("del", 1000, "present"), ("add", 1000, "present")
 ALL_ROWS = LOOKUPS + FRESH + [ADD_AGAIN, DELETE]
 OPPOSITE = {"add": "del", "del": "add"}
-NAMES = ["floor", "floor, for writing", "CLASSIC", "COUNTING", "window, CLASSIC", "BLOCKED", "window, BLOCKED"]
+NAMES = ["floor", "floor, for writing", "CLASSIC", "COUNTING", "window, CLASSIC", "BLOCKED",
+         "window, BLOCKED"]
 ONE_LAYER = {"window, CLASSIC": "CLASSIC", "window, BLOCKED": "BLOCKED"}
 
 
@@ -50,8 +52,8 @@ class Plain(Variant):
 
 class Counting(Plain):
     def change_and_undo(self, op, batch, count):
-        """Adds present items once more, or deletes them. What is not measured is the opposite afterwards, by
-        which the filter is full again, and no counter comes near 15."""
+        """Adds present items once more, or deletes them. Afterwards it does the opposite, unmeasured: the
+        filter is as full as before, and no counter comes near 15."""
         start = self.looked_up
         run = self.look_up(op, batch, "present", min(count, self.added))
         command = COMMANDS[OPPOSITE[op]][batch > 1]
@@ -80,7 +82,8 @@ class Window(Variant):
         items = [count for _, count in generations]
         alive = GENERATIONS + 1
         if (len(items), layers) != (alive, alive) or min(items) < 0.9 * self.added / alive:
-            raise RuntimeError("%s: %d layers, items of the live generations: %s" % (self.name, layers, items))
+            raise RuntimeError("%s: %d layers, items of the live generations: %s"
+                               % (self.name, layers, items))
 
 
 def check_generations(windows):
@@ -119,7 +122,7 @@ def change_tasks(classic, counting, seconds):
     """What only COUNTING can do, and adds of present items beside CLASSIC's."""
     tasks = {}
     for row in (ADD_AGAIN, DELETE):
-        op, batch, kind = row
+        op, batch, _ = row
         count = items_in(seconds, batch)
         tasks[row] = [(counting.name, partial(counting.change_and_undo, op, batch, count))]
         tasks[row] += floor_tasks(classic, batch, seconds, ("floor", "floor, for writing"))
@@ -134,7 +137,8 @@ def measure_on(server, n, rounds, seconds, window):
     variants = plain + windows
     build(rows, server, plain, windows, n, 1000 * window // GENERATIONS)
     restart_with_machine_clock(server)
-    per_run = fresh_per_run([batch for _, batch, _ in FRESH], n // GENERATIONS - 2 * FILL_BATCH, rounds, seconds)
+    room = n // GENERATIONS - 2 * FILL_BATCH
+    per_run = fresh_per_run([batch for _, batch, _ in FRESH], room, rounds, seconds)
     rows.in_rounds(rounds, add_tasks(variants, per_run, seconds, None), seed=4)
     fill(rows, plain, n)
     fill(rows, windows, n + n // GENERATIONS)
