@@ -209,8 +209,8 @@ fuzz-server: $(SO) $(FAULTS_SO) | $(DEPS) ## mutated RESTOREs, chunks, imports a
 .PHONY: bench bench-plot bench-core bench-tool bench-merge study soak
 # N=, ROUNDS=, SECONDS=, ROWS=, SIZES= and PEER= reach it as environment; see tests/bench/bench.py.
 RUN_BENCH = BLOOMPORT_SO='$(abspath $(SO))' BENCH_BUILT='$(abspath $(OBJ))/tests/bench' \
-            REDIS_SERVER='$(REDIS_SERVER)' $(PYTHON) tests/bench/bench.py
-bench: $(SO) $(BENCH) $(FLOOR_SO) | $(DEPS) ## CPU per item against doing nothing, and PEER=other.so: N= ROUNDS= ROWS=
+            BLOOMPORT_CLOCK_SO='$(abspath $(CLOCK_SO))' REDIS_SERVER='$(REDIS_SERVER)' $(PYTHON) tests/bench/bench.py
+bench: $(SO) $(BENCH) $(FLOOR_SO) | $(CLOCK_SO) $(DEPS) ## CPU per item against doing nothing, and PEER=other.so: N= ROUNDS= ROWS=
 	@$(RUN_BENCH)
 
 bench-plot: $(SO) $(BENCH) $(FLOOR_SO) | $(DEPS) ## measure speed against filter size, draw tests/bench/speed.svg: SIZES="256K 1G"

@@ -47,11 +47,11 @@ def pinned(core):
 class BenchServer(Server):
     """A server on its own core, without persistence, with one module under test."""
 
-    def __init__(self, module, with_floor=False):
+    def __init__(self, module, with_floor=False, has_clock=False):
         config = {"maxclients": "100"}
         if with_floor:
             config["loadmodule"] = FLOOR
-        super().__init__(config=config, module=os.path.abspath(module))
+        super().__init__(config=config, module=os.path.abspath(module), has_clock=has_clock)
 
     def start(self):
         before = os.sched_getaffinity(0)

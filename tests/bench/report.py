@@ -2,7 +2,8 @@
 
 import statistics
 
-from speed import ALL_ROWS
+import forget
+from speed import ALL_ROWS, COMMANDS
 
 # (text, row, the most x floor that the row may cost: CLASSIC, BLOCKED)
 HEADLINES = [
@@ -92,7 +93,7 @@ def detail_line(rows, row, name):
 
 def row_text(row):
     op, batch, kind = row
-    single, many = {"exists": ("BF.EXISTS", "BF.MEXISTS"), "add": ("BF.ADD", "BF.MADD")}[op]
+    single, many = COMMANDS[op]
     command = single if batch == 1 else "%s of %s" % (many, format(batch, ","))
     return "%s, %s" % (command, KINDS[kind])
 
@@ -113,6 +114,43 @@ def fill_table(rows, rates):
         lines.append([name, format(items, ","), "%.0f" % ns, "%.3f %%" % (100 * rates[name])])
     return table(["filled by BF.MADD of 1,000", "items", "CPU ns per item",
                   "measured error rate, full"], lines)
+
+
+# Filters that forget
+
+
+def one_layer_cell(rows, row, name):
+    """A window's cost against one layer of its layout, and for lookups whether it is within the bound."""
+    op, batch, _ = row
+    ratios = rows.ratios(row, name, forget.ONE_LAYER.get(name))
+    if not ratios or op != "exists":
+        return spread(ratios, "%.2f") if ratios else ""
+    bound, median = forget.window_bound(batch), statistics.median(ratios)
+    holds = median < bound if batch > 1 else median <= bound
+    sign = "<" if batch > 1 else "<="
+    return "%s; %s %.2f: %s" % (spread(ratios, "%.2f"), sign, bound, "yes" if holds else "NO")
+
+
+def forget_table(rows):
+    lines = []
+    for row in forget.ALL_ROWS:
+        for name in forget.NAMES:
+            if name in rows.runs[row]:
+                ratios = [rows.ratios(row, name, other) for other in ("floor", "CLASSIC")]
+                lines.append([row_text(row), name, spread(rows.ns(row, name))]
+                             + [spread(r, "%.2f") if r else "" for r in ratios]
+                             + [one_layer_cell(rows, row, name)])
+    return table(["row", "variant", "CPU ns per item", "x floor", "x CLASSIC",
+                  "x one layer of its layout, and the bound"], lines)
+
+
+def forget_parts(result):
+    n = result["n"]
+    return ["Filters that forget, one server: %s items at 10 bits in one layer; windows of %d s in "
+            "%d generations, of which %d are alive with %s items each."
+            % (format(n, ","), result["window"], forget.GENERATIONS, forget.GENERATIONS + 1,
+               format(n // forget.GENERATIONS, ",")),
+            forget_table(result["rows"]), fill_table(result["rows"], result["error_rates"])]
 
 
 def sizes_table(sizes):
@@ -163,6 +201,8 @@ def markdown(results):
                   fill_table(rows, results["error_rates"])]
     if "sizes" in results:
         parts.append(sizes_table(results["sizes"]))
+    if "forget" in results:
+        parts += forget_parts(results["forget"])
     if "create" in results:
         parts.append(create_table(results["create"]))
     if "save" in results:

@@ -37,6 +37,7 @@ PRESENT_IN_LARGE = 4_000_000
 COMMANDS = {
     "exists": ("BF.EXISTS", "BF.MEXISTS"),
     "add": ("BF.ADD", "BF.MADD"),
+    "del": ("BF.DEL", "BF.DEL"),
     "floor": ("FLOOR.ONE", "FLOOR.MANY"),
     "floor, for writing": ("FLOOR.WONE", "FLOOR.WMANY"),
 }
@@ -93,7 +94,8 @@ class Variant:
         return run
 
     def look_up(self, op, batch, kind, count):
-        """Looks up present items, absent ones, or half and half; a wrong answer is an error."""
+        """Looks up present items, absent ones, or half and half, or adds or deletes present ones; a wrong
+        answer is an error."""
         run = run_load(
             self.server, COMMANDS[op][batch > 1], self.key, batch, count,
             start=self.looked_up, first=0, range=self.added,
