@@ -280,6 +280,7 @@ static void a_foreign_chain_that_began_here_grows_until_its_rate_is_too_small(vo
                                    .error_rate = 0.01,
                                    .expansion = 1,
                                    .scheme = SCHEME_MURMUR,
+                                   .growth = GROWTH_HALVING,
                                    .is_foreign = true};
     struct filter *filter = NULL;
     assert_int_equal(filter_new(&params, FILTER_NO_LIMIT, &filter), STATUS_OK);
