@@ -35,7 +35,8 @@ static const struct filter CLASSIC_FILTER = {.layout = LAYOUT_CLASSIC, .scheme =
 static const struct filter FNV1A_FILTER = {.layout = LAYOUT_CLASSIC, .scheme = SCHEME_FNV1A};
 static const struct filter BLOCKED_FILTER = {.layout = LAYOUT_BLOCKED, .scheme = SCHEME_XXH64};
 static const struct filter ESTIMATED_FILTER = {.is_estimated = true};
-static const struct filter FOREIGN_FILTER = {.is_foreign = true, .scheme = SCHEME_MURMUR};
+static const struct filter FOREIGN_FILTER = {
+    .is_foreign = true, .scheme = SCHEME_MURMUR, .growth = GROWTH_HALVING};
 
 /* ---- One layer ---- */
 

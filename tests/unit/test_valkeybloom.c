@@ -310,6 +310,26 @@ static void a_loaded_filter_grows_by_valkey_blooms_rules(void **state) {
     assert_int_equal(for_each_golden("01", grow_recorded), 22);
 }
 
+static void the_header_of_an_array_is_checked_on_its_own(void **state) {
+    (void)state;
+    struct filter filter = {.seed = VALKEYBLOOM_FIXED_SEED};
+    struct layer layer = {.nbits = 16, .nhashes = 11};
+    uint8_t array[VALKEYBLOOM_ARRAY_HEADER + 2] = {0};
+    uint64_t nbits = 1, nhashes = 2;
+    struct seed seed = {{0, 0, 0, 0}};
+    valkeybloom_encode_array_header(&filter, &layer, array);
+    for (size_t len = 0; len < sizeof array; len++) {
+        assert_non_null(valkeybloom_decode_array_header(array, len, &nbits, &nhashes, &seed));
+    }
+    array[9] = 0;
+    assert_string_equal(
+        valkeybloom_decode_array_header(array, sizeof array, &nbits, &nhashes, &seed), "hashes");
+    assert_true(nbits == 1 && nhashes == 2 && seed.keys[0] == 0);
+    array[9] = 11;
+    assert_null(valkeybloom_decode_array_header(array, sizeof array, &nbits, &nhashes, &seed));
+    assert_true(nbits == 16 && nhashes == 11 && valkeybloom_is_fixed_seed(&seed));
+}
+
 /* ---- Encoding version 0 ---- */
 
 /* Appends the layer "capacity,items,m,k,bits" of the golden file. */
@@ -363,7 +383,7 @@ static void filters_of_the_old_encoding_answer_as_recorded(void **state) {
 
 /* ---- What is refused ---- */
 
-/* A filter of three layers, 8 items of capacity 1 + 2 + 4 each. */
+/* A filter of three layers for 2, 4 and 8 items, with one item in the last. */
 static struct filter *grown(void) {
     struct filter like = {.error_rate = 0.1, .ratio = 0.5, .expansion = 2};
     struct layer first = {.capacity = 2};
@@ -796,6 +816,7 @@ int main(void) {
         spied(recorded_filters_answer_as_recorded_and_keep_their_bytes),
         spied(the_same_items_make_the_recorded_bytes),
         spied(a_loaded_filter_grows_by_valkey_blooms_rules),
+        spied(the_header_of_an_array_is_checked_on_its_own),
         spied(filters_of_the_old_encoding_answer_as_recorded),
         spied(every_truncation_and_extension_is_refused),
         spied(every_changed_byte_is_refused_or_a_usable_filter),
