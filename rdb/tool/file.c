@@ -9,6 +9,7 @@
 #include "rdb/bytes.h"
 #include "rdb/codec.h"
 #include "rdb/formats/redisbloom.h"
+#include "rdb/formats/valkeybloom.h"
 #include "rdb/tool/options.h"
 #include "rdb/tool/output.h"
 #include "rdb/tool/progress.h"
@@ -80,7 +81,7 @@ static struct bytes get_bytes(const char *path) {
 
 /* No other format can begin like a dump: k would be over 255, m over 2^60. Parquet begins with
  * 0x15 and a byte over 0; a portable file with k = 21 begins with 0x15 and 0. RedisBloom's header
- * gives the length of the file. The other formats cannot be told apart. */
+ * and valkey-bloom's fields give the length of the file. The other formats cannot be told apart. */
 static bool is_redisbloom(const struct bytes *bytes) {
     struct reader r = {bytes->at, bytes->len, false};
     struct filter *filter;
@@ -91,6 +92,15 @@ static bool is_redisbloom(const struct bytes *bytes) {
     return fits;
 }
 
+static bool is_valkeybloom(const struct bytes *bytes) {
+    struct filter *filter;
+    const char *fault;
+    enum status st =
+        valkeybloom_decode_load(bytes->at, bytes->len, FILTER_NO_LIMIT, &filter, &fault);
+    if (st == STATUS_OK) filter_free(filter);
+    return st != STATUS_CORRUPT;
+}
+
 static enum file_format recognise(const struct bytes *bytes) {
     if (bytes->len >= strlen(MAGIC) && memcmp(bytes->at, MAGIC, strlen(MAGIC)) == 0) {
         return FILE_DUMP;
@@ -98,6 +108,7 @@ static enum file_format recognise(const struct bytes *bytes) {
     if (bytes->len >= 2 && bytes->at[0] == 0x15 && bytes->at[1] != 0) {
         return (enum file_format)FORMAT_PARQUET;
     }
+    if (is_valkeybloom(bytes)) return (enum file_format)FORMAT_VALKEYBLOOM;
     return is_redisbloom(bytes) ? (enum file_format)FORMAT_REDISBLOOM : FILE_PORTABLE;
 }
 
@@ -170,8 +181,20 @@ static struct filter *flatten(const struct filter *filter, enum file_format form
 
 /* ---- Writing ------------------------------------------------------------------------------ */
 
+static enum file_format foreign_format(const struct filter *filter) {
+    enum format format = filter->growth == GROWTH_RATIO ? FORMAT_VALKEYBLOOM : FORMAT_REDISBLOOM;
+    return (enum file_format)format;
+}
+
+/* Why a dump cannot hold the filter; NULL if it can. */
+static const char *dump_obstacle(const struct filter *filter) {
+    if (!filter->is_foreign) return NULL;
+    return filter->growth == GROWTH_RATIO ? valkeybloom_obstacle_to_native(filter)
+                                          : redisbloom_obstacle_to_native(filter);
+}
+
 enum file_format file_default_format(const struct filter *filter) {
-    if (filter->is_foreign) return (enum file_format)FORMAT_REDISBLOOM;
+    if (filter->is_foreign) return foreign_format(filter);
     if (!formats_obstacle(filter, FORMAT_PORTABLE)) return FILE_PORTABLE;
     if (!formats_obstacle(filter, FORMAT_PARQUET)) return (enum file_format)FORMAT_PARQUET;
     return FILE_DUMP;
@@ -179,8 +202,9 @@ enum file_format file_default_format(const struct filter *filter) {
 
 void file_check_format(const struct filter *filter, enum file_format format) {
     if (format == FILE_DUMP) {
-        const char *field = filter->is_foreign ? redisbloom_obstacle_to_native(filter) : NULL;
-        if (field) tool_die("cannot write dump: RedisBloom's %s are out of its range", field);
+        const char *field = dump_obstacle(filter), *whose = "RedisBloom";
+        if (filter->growth == GROWTH_RATIO) whose = "valkey-bloom";
+        if (field) tool_die("cannot write dump: %s's %s are out of its range", whose, field);
         return;
     }
     const char *obstacle = formats_obstacle(filter, (enum format)format);
@@ -214,7 +238,9 @@ static void save_as(const struct filter *filter, enum file_format format, const 
         write_in_pieces(filter, header, sizeof(header));
     } else if (format == FILE_DUMP) {
         struct filter own = *filter;
-        own.is_foreign = false; // a dump holds bloomport's own filters only
+        // A dump holds bloomport's own filters only.
+        if (own.is_foreign && own.growth == GROWTH_RATIO) valkeybloom_make_native(&own);
+        own.is_foreign = false;
         size_t len = codec_header_size(&own);
         uint8_t *header = tool_alloc(len);
         codec_encode_header(&own, header);

@@ -232,6 +232,8 @@ UNUSED static bool same_filter(const struct filter *a, const struct filter *b) {
     if (a->nlayers != b->nlayers || a->expansion != b->expansion || a->layout != b->layout ||
         a->scheme != b->scheme || a->is_foreign != b->is_foreign || a->growth != b->growth ||
         a->is_loading != b->is_loading || a->loaded != b->loaded ||
+        a->is_fixed_seed != b->is_fixed_seed || a->ratio != b->ratio ||
+        memcmp(&a->seed, &b->seed, sizeof a->seed) != 0 ||
         memcmp(&a->error_rate, &b->error_rate, sizeof a->error_rate) != 0 ||
         memcmp(&a->bits_per_key, &b->bits_per_key, sizeof a->bits_per_key) != 0) {
         return false;

@@ -36,6 +36,11 @@ static struct bytes encode(const struct filter *filter, enum format format) {
     return bytes;
 }
 
+/* Whether the format keeps the number of items, the capacity and any number of layers. */
+static bool is_of_a_server(int format) {
+    return format == FORMAT_REDISBLOOM || format == FORMAT_VALKEYBLOOM;
+}
+
 /* A filter of `format` with `nbits` bits (or RedisBloom's for `nbits` items), items 0.. in it. */
 static struct filter *sample(enum format format, uint64_t nbits, uint32_t nhashes, uint64_t items) {
     struct formats_options options = {.capacity = 1000000};
@@ -48,6 +53,7 @@ static struct filter *sample(enum format format, uint64_t nbits, uint32_t nhashe
         geometry.layout = LAYOUT_BLOCKED;
         size = (struct sizing){(nbits + 255) / 256 * 256, 8};
     }
+    if (format == FORMAT_VALKEYBLOOM) geometry.scheme = SCHEME_SIP13;
     if (format == FORMAT_REDISBLOOM) {
         geometry.scheme = SCHEME_MURMUR;
         assert_true(sizing_as_redisbloom(nbits, rate, &size));
@@ -60,6 +66,7 @@ static struct filter *sample(enum format format, uint64_t nbits, uint32_t nhashe
     filter->nlayers = 1;
     filter->layout = geometry.layout;
     filter->scheme = geometry.scheme;
+    filter->growth = format == FORMAT_REDISBLOOM ? GROWTH_HALVING : GROWTH_SHARED;
     filter->error_rate = rate;
     filter->loaded = layer_bytes(size.nbits);
     for (uint64_t i = 0; i < items; i++) {
@@ -81,12 +88,12 @@ static void every_format_comes_back_as_it_went(void **state) {
                 struct filter *filter = sample((enum format)f, SIZES[i], k, SIZES[i] / 16),
                               *back = NULL;
                 struct bytes bytes = encode(filter, (enum format)f);
-                struct formats_options options = {.capacity = f == FORMAT_REDISBLOOM ? 0 : 1000000};
+                struct formats_options options = {.capacity = is_of_a_server(f) ? 0 : 1000000};
                 assert_int_equal(
                     decode((enum format)f, bytes.at, bytes.len, &options, FILTER_NO_LIMIT, &back),
                     STATUS_OK);
                 assert_true(back->scheme == filter->scheme && back->layout == filter->layout);
-                assert_int_equal(back->is_estimated, f != FORMAT_REDISBLOOM);
+                assert_int_equal(back->is_estimated, !is_of_a_server(f));
                 assert_true(back->layers[0].ones == filter->layers[0].ones);
                 struct bytes again = encode(back, (enum format)f);
                 assert_int_equal(again.len, bytes.len);
@@ -211,8 +218,11 @@ static void a_murmur_filter_does_not_grow_layers_that_no_reader_takes(void **sta
     assert_int_equal(size.nhashes, 256);
     assert_true(sizing_as_redisbloom(1, 0x1p-1074, &size)); // the least there is
     assert_false(sizing_as_redisbloom(1, 0, &size));
-    struct filter_params params = {
-        .capacity = 1, .error_rate = 0.5, .expansion = 1, .scheme = SCHEME_MURMUR};
+    struct filter_params params = {.capacity = 1,
+                                   .error_rate = 0.5,
+                                   .expansion = 1,
+                                   .scheme = SCHEME_MURMUR,
+                                   .growth = GROWTH_HALVING};
     struct filter *filter = NULL;
     assert_int_equal(filter_new(&params, FILTER_NO_LIMIT, &filter), STATUS_OK);
     filter->layers[0].error_rate = 1e-75; // as one that was imported
@@ -440,6 +450,7 @@ static void redisblooms_filters_of_any_number_of_layers_are_sent_to_redisbloom(v
                                        .error_rate = 0.01,
                                        .expansion = 2,
                                        .scheme = SCHEME_MURMUR,
+                                       .growth = GROWTH_HALVING,
                                        .is_foreign = true};
         struct filter *filter = NULL;
         assert_int_equal(filter_new(&params, FILTER_NO_LIMIT, &filter), STATUS_OK);

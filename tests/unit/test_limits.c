@@ -35,7 +35,8 @@ static const struct filter CLASSIC_FILTER = {.layout = LAYOUT_CLASSIC, .scheme =
 static const struct filter FNV1A_FILTER = {.layout = LAYOUT_CLASSIC, .scheme = SCHEME_FNV1A};
 static const struct filter BLOCKED_FILTER = {.layout = LAYOUT_BLOCKED, .scheme = SCHEME_XXH64};
 static const struct filter ESTIMATED_FILTER = {.is_estimated = true};
-static const struct filter FOREIGN_FILTER = {.is_foreign = true, .scheme = SCHEME_MURMUR};
+static const struct filter FOREIGN_FILTER = {
+    .is_foreign = true, .scheme = SCHEME_MURMUR, .growth = GROWTH_HALVING};
 
 /* ---- One layer ---- */
 
@@ -280,6 +281,7 @@ static void a_foreign_chain_that_began_here_grows_until_its_rate_is_too_small(vo
                                    .error_rate = 0.01,
                                    .expansion = 1,
                                    .scheme = SCHEME_MURMUR,
+                                   .growth = GROWTH_HALVING,
                                    .is_foreign = true};
     struct filter *filter = NULL;
     assert_int_equal(filter_new(&params, FILTER_NO_LIMIT, &filter), STATUS_OK);

@@ -11,6 +11,7 @@ static struct filter *foreign(uint64_t capacity, double error_rate, uint32_t exp
                                    .error_rate = error_rate,
                                    .expansion = expansion,
                                    .scheme = SCHEME_MURMUR,
+                                   .growth = GROWTH_HALVING,
                                    .is_foreign = true};
     struct filter *filter = NULL;
     assert_int_equal(filter_new(&params, FILTER_NO_LIMIT, &filter), STATUS_OK);
