@@ -15,9 +15,9 @@ extern const char ARGS_WRONG_ARITY[];
 /* What a command says of a filter that it creates. */
 struct creation {
     struct filter_params params;
-    bool has_seed;       // SEED named it; else a filter that needs one gets a random one
-    uint64_t scales_to;  // VALIDATESCALETO: refused if it could not grow to so many items; 0: any
-    long long expires;   // when the key expires, in ms since the epoch; 0: never
+    bool has_seed;      // SEED named it; else a filter that needs one gets a random one
+    uint64_t scales_to; // VALIDATESCALETO: refused if it could not grow to so many items; 0: any
+    long long expires;  // when the key expires, in ms since the epoch; 0: never
 };
 
 /* What BF.INSERT says besides. */

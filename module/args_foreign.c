@@ -118,7 +118,7 @@ static bool take_valkeyblooms(const RedisModuleString *word, const RedisModuleSt
 
 /* Parses one option of RedisBloom's with its value. */
 static bool take_redisblooms(const RedisModuleString *word, const RedisModuleString *value,
-                        struct filter_params *params) {
+                             struct filter_params *params) {
     if (begins_with(word, "c")) return take_capacity(value, params);
     if (begins_with(word, "er")) return take_error(value, params);
     return begins_with(word, "e") && take_expansion(value, params);
@@ -151,8 +151,7 @@ static const char *valkeyblooms_insert(RedisModuleString **argv, int argc,
     return NULL;
 }
 
-static const char *redisblooms_insert(RedisModuleString **argv, int argc,
-                                      struct insert_args *out) {
+static const char *redisblooms_insert(RedisModuleString **argv, int argc, struct insert_args *out) {
     struct filter_params params = config_default_params();
     int first = args_foreign_first_item(argv, argc);
     bool is_nonscaling = false, nocreate = false;

@@ -14,8 +14,8 @@ enum args_dialect {
 };
 enum args_dialect args_foreign_dialect(RedisModuleString **argv, int argc);
 
-/* The index of the first item of BF.INSERT, after the options of any program. argc if there is none:
- * valkey-bloom's may have no items. */
+/* The index of the first item of BF.INSERT, after the options of any program. argc if there is
+ * none: valkey-bloom's may have no items. */
 int args_foreign_first_item(RedisModuleString **argv, int argc);
 
 /* Parse another program's BF.RESERVE and BF.INSERT by its rules. NULL, or an error text. */

@@ -108,7 +108,7 @@ static arg INFO_ARGS[] = {
            TOKEN("size", "SIZE"), TOKEN("filters", "FILTERS"), TOKEN("items", "ITEMS"),
            TOKEN("expansion", "EXPANSION"), TOKEN("error", "ERROR"), TOKEN("layout", "LAYOUT"),
            TOKEN("hash", "HASH"), TOKEN("window", "WINDOW"), TOKEN("tightening", "TIGHTENING"),
-                                 TOKEN("maxscaledcapacity", "MAXSCALEDCAPACITY")),
+           TOKEN("maxscaledcapacity", "MAXSCALEDCAPACITY")),
     {0}};
 static arg LOAD_ARGS[] = {KEY, VALUE("data", STRING), {0}};
 static arg SCANDUMP_ARGS[] = {KEY, VALUE("iterator", INTEGER), {0}};

@@ -71,8 +71,7 @@
 #define ERR_INSERT_EXPANSION "ERR Bad expansion"
 #define ERR_BAD_TIGHTENING "ERR bad tightening ratio"
 #define ERR_TIGHTENING_RANGE "ERR (0 < tightening ratio range < 1)"
-#define ERR_SCALETO_LIMIT                                                                          \
-    "ERR provided VALIDATESCALETO causes bloom object to exceed memory limit"
+#define ERR_SCALETO_LIMIT "ERR provided VALIDATESCALETO causes bloom object to exceed memory limit"
 #define ERR_SCALETO_NONSCALING "ERR cannot use NONSCALING and VALIDATESCALETO options together"
 #define ERR_INSERT_RATE_TWICE "ERR ERROR and BITSPERKEY exclude each other"
 

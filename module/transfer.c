@@ -177,8 +177,8 @@ int cmd_load(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
     size_t len;
     const char *data = RedisModule_StringPtrLen(argv[2], &len), *fault;
     struct filter *filter;
-    enum status st = valkeybloom_decode_load((const uint8_t *)data, len, config_max_bytes(ctx),
-                                             &filter, &fault);
+    enum status st =
+        valkeybloom_decode_load((const uint8_t *)data, len, config_max_bytes(ctx), &filter, &fault);
     if (st != STATUS_OK) {
         refuse_load(ctx, st, fault, len);
         goto out;

@@ -1,6 +1,6 @@
 /* The data types: how the server saves, loads, copies, sizes and frees a filter. There are three:
- * `bloomport`, and for foreign filters RedisBloom's `MBbloom--` and valkey-bloom's `bloomfltr`. They
- * differ in what type_foreign.h lists. */
+ * `bloomport`, and for foreign filters RedisBloom's `MBbloom--` and valkey-bloom's `bloomfltr`.
+ * They differ in what type_foreign.h lists. */
 
 #ifndef BLOOMPORT_TYPE_H
 #define BLOOMPORT_TYPE_H

@@ -23,14 +23,25 @@ struct run {
     uint32_t n;
 };
 
-static struct run generation_at(const struct filter *filter, uint64_t start) {
-    struct run run = {filter->layers, 0};
-    if (filter->window == 0) return (struct run){filter->layers, filter->nlayers};
-    for (uint32_t i = 0; i < filter->nlayers; i++) {
-        if (filter->layers[i].start != start) continue;
-        if (run.n++ == 0) run.layers = &filter->layers[i];
+/* How many layers began before this time. They are sorted by start, and a loaded window may have
+ * tens of thousands of them. */
+static uint32_t layers_before(const struct filter *filter, uint64_t start) {
+    uint32_t from = 0, to = filter->nlayers;
+    while (from < to) {
+        uint32_t middle = from + (to - from) / 2;
+        if (filter->layers[middle].start < start) {
+            from = middle + 1;
+        } else {
+            to = middle;
+        }
     }
-    return run;
+    return from;
+}
+
+static struct run generation_at(const struct filter *filter, uint64_t start) {
+    if (filter->window == 0) return (struct run){filter->layers, filter->nlayers};
+    uint32_t first = layers_before(filter, start);
+    return (struct run){filter->layers + first, layers_before(filter, start + 1) - first};
 }
 
 /* The starts of the generations that a union of filters has, oldest first: those that live when the
@@ -244,6 +255,7 @@ static enum status plan_union(struct plan *plan, const struct filter *into,
 static enum status check_room(const struct plan *plan, uint64_t max_bytes) {
     uint64_t bytes = filter_structure_bytes(plan->n), most = 0;
     if (plan->mixes_types) return STATUS_PARAM; // their fields have other ranges
+    if (plan->n > LIMITS_MAX_LAYERS) return STATUS_PARAM;
     for (uint32_t i = 0; i < plan->n; i++) {
         const struct layer *layer = plan->from[i];
         bytes += layer_array_bytes(layer);

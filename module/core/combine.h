@@ -51,7 +51,8 @@ bool combine_is_possible(const struct filter *const *filters, size_t n, struct m
  * *changed: whether `into` gained or lost a bit or a layer. If it is false, nothing was written.
  * STATUS_NOMEM: the new layers would make `into` larger than max_bytes, or there is no memory.
  * STATUS_PARAM: `into` cannot have a layer that it lacks: the capacities would add up to more than
- * LIMITS_MAX_COUNT, or one filter is foreign and the other is not. */
+ * LIMITS_MAX_COUNT, the layers to more than LIMITS_MAX_LAYERS, or one filter is foreign and the
+ * other is not. */
 enum status combine_union(struct filter *into, const struct filter *const *others, size_t n,
                           uint64_t max_bytes, bool *changed);
 

@@ -62,23 +62,23 @@ struct filter_params {
 };
 
 struct filter {
-    uint8_t form;      // 0; a packed filter has PACKED_FORM here (packed.h); must come first
-    bool is_loading;   // the bytes are still arriving, in pieces
-    bool is_estimated; // the item counts are estimates from the set bits, as after an import
-    bool is_foreign;   // of another program's type, which `growth` tells: saved by its rules
+    uint8_t form;       // 0; a packed filter has PACKED_FORM here (packed.h); must come first
+    bool is_loading;    // the bytes are still arriving, in pieces
+    bool is_estimated;  // the item counts are estimates from the set bits, as after an import
+    bool is_foreign;    // of another program's type, which `growth` tells: saved by its rules
     bool is_fixed_seed; // GROWTH_RATIO: valkey-bloom's field, kept
     enum growth growth;
     enum layout layout;
     enum scheme scheme;
     struct seed seed; // as in filter_params
     uint32_t nlayers;
-    struct layer *layers; // at least one, oldest first
-    uint32_t expansion;   // a new layer's capacity over the last one's; 0: non-scaling
+    struct layer *layers;       // at least one, oldest first
+    uint32_t expansion;         // a new layer's capacity over the last one's; 0: non-scaling
     uint32_t redisbloom_growth; // foreign, GROWTH_HALVING: its field, also if non-scaling; else 0
-    double ratio;         // as in filter_params
-    double error_rate;    // as in filter_params; 0 if sized by bits per key
-    double bits_per_key;  // as in filter_params; 0 if sized by error rate
-    uint32_t window;      // as in filter_params
+    double ratio;               // as in filter_params
+    double error_rate;          // as in filter_params; 0 if sized by bits per key
+    double bits_per_key;        // as in filter_params; 0 if sized by error rate
+    uint32_t window;            // as in filter_params
     uint32_t generations;
     uint64_t window_capacity; // the capacity of the whole window, as in filter_params; else 0
     uint64_t loaded; // bytes of bits that have arrived, over all layers; all if not is_loading

@@ -6,10 +6,10 @@
  *   BLOCKED  | . . . . . . . |1 . 1 . 1 . 1| . . . . . . |   8 bits in one block of 32 bytes
  *   COUNTING | 0 0 2 0 0 1 0 0 1 0 0 0 0 3 0 0 0 1 0 0 0 |   k counters anywhere in the array
  *
- *   CLASSIC  Bit i is at ((a + i*b mod 2^64) >> shift) mod m (sip13: see hash_walk). It takes the fewest bits for a given
- *            error rate, and costs k cache misses.
- *   BLOCKED  One bit is in each 32-bit word of the block, which costs one cache miss. This is the
- *            split-block filter of the Parquet specification, bit for bit: the block is
+ *   CLASSIC  Bit i is at ((a + i*b mod 2^64) >> shift) mod m (sip13: see hash_walk). It takes the
+ * fewest bits for a given error rate, and costs k cache misses. BLOCKED  One bit is in each 32-bit
+ * word of the block, which costs one cache miss. This is the split-block filter of the Parquet
+ * specification, bit for bit: the block is
  *            ((a >> 32) * blocks) >> 32, the bit in word i is (low half of a * SALT[i]) >> 27.
  *   COUNTING The positions are those of CLASSIC. A counter of 4 bits stands for each bit, so that
  *            items can be removed (Fan et al. 1998). counting.h has the rules. In this layout a

@@ -5,6 +5,7 @@
 #include "module/core/blocked.h"
 #include "module/core/mem.h"
 #include "module/core/packed.h"
+#include "module/core/window.h"
 #include "rdb/codec.h"
 #include "rdb/formats/formats.h"
 
@@ -65,11 +66,20 @@ void fuzz_end_forgiving(void) {
 
 /* ---- What must hold ------------------------------------------------------------------------- */
 
+static uint64_t array_bytes(const struct layer *layer) {
+    uint64_t per_byte = layer->layout == LAYOUT_COUNTING ? 2 : 8;
+    return (layer->nbits + per_byte - 1) / per_byte;
+}
+
+/* The set bits, or the counters over 0. None may be beyond m. */
 static uint64_t count_ones(const struct layer *layer) {
-    uint64_t ones = 0, bytes = layer_bytes(layer->nbits);
-    for (uint64_t i = 0; i < bytes; i++) ones += (unsigned)__builtin_popcount(layer->bits[i]);
-    unsigned used = (unsigned)(layer->nbits - 8 * (bytes - 1)); // of the last byte
-    CLAIM(layer->bits[bytes - 1] >> used == 0);
+    unsigned width = layer->layout == LAYOUT_COUNTING ? 4 : 1, per_byte = 8 / width;
+    uint64_t ones = 0, bytes = array_bytes(layer);
+    for (uint64_t p = 0; p < bytes * per_byte; p++) {
+        unsigned value = layer->bits[p / per_byte] >> width * (p % per_byte) & ((1U << width) - 1);
+        CLAIM(p < layer->nbits || value == 0);
+        ones += value != 0;
+    }
     return ones;
 }
 
@@ -81,11 +91,29 @@ static void check_layer(const struct filter *f, const struct layer *l) {
     CLAIM(l->error_rate > 0 && l->error_rate <= 1);
     CLAIM(l->layout == f->layout && l->shift == (f->scheme == SCHEME_LEVELDB ? 32 : 0));
     CLAIM(l->inverse == UINT64_MAX / l->nbits);
+    if (f->layout == LAYOUT_COUNTING) CLAIM(l->nhashes <= 30);
     if (f->layout == LAYOUT_BLOCKED) CLAIM(l->nbits % 256 == 0 && l->nhashes == 8);
     if (f->is_loading) return; // the bits are not all there
     CLAIM(l->ones == count_ones(l));
-    if (f->is_foreign) return; // RedisBloom takes any bits with any count
+    if (f->is_foreign) return;                // RedisBloom takes any bits with any count
+    if (f->layout == LAYOUT_COUNTING) return; // removals make the count imprecise
     CLAIM(l->items <= l->ones && (double)l->items * l->nhashes >= (double)l->ones);
+}
+
+/* Generations come in order, and all live when the newest begins. */
+static void check_window(const struct filter *f) {
+    CLAIM(f->layout != LAYOUT_COUNTING || (!f->window && f->expansion == 0 && f->nlayers == 1));
+    if (!f->window) CLAIM(f->generations == 0 && f->window_capacity == 0);
+    if (f->window) CLAIM(f->window <= 1000000000 && f->generations >= 1 && f->generations <= 64);
+    if (f->window) CLAIM(f->expansion > 0 && f->window_capacity >= 1);
+    uint64_t newest = filter_newest(f)->start, before = 0;
+    for (uint32_t i = 0; i < f->nlayers; i++) {
+        uint64_t start = f->layers[i].start;
+        CLAIM(start >= before && (start == 0) == (newest == 0) && (f->window || start == 0));
+        if (start) CLAIM(start % window_step(f->window, f->generations) == 0);
+        if (start) CLAIM(start <= INT64_MAX && window_end(f, start) > newest);
+        before = start;
+    }
 }
 
 void fuzz_check(const struct filter *f) {
@@ -93,12 +121,13 @@ void fuzz_check(const struct filter *f) {
     CLAIM(f->bits_per_key == 0
               ? f->error_rate > 0 && f->error_rate < 1
               : f->error_rate == 0 && f->bits_per_key >= 1 && f->bits_per_key <= 256);
-    CLAIM(f->layout == LAYOUT_CLASSIC || f->scheme == SCHEME_XXH64);
+    CLAIM(f->layout != LAYOUT_BLOCKED || f->scheme == SCHEME_XXH64);
+    check_window(f);
     uint64_t bytes = 0;
     double capacity = 0;
     for (uint32_t i = 0; i < f->nlayers; i++) {
         check_layer(f, &f->layers[i]);
-        bytes += (f->layers[i].nbits + 7) / 8;
+        bytes += array_bytes(&f->layers[i]);
         capacity += (double)f->layers[i].capacity;
     }
     CLAIM(f->is_loading ? f->loaded < bytes : f->loaded == bytes);
@@ -116,7 +145,7 @@ struct image fuzz_image(const struct filter *filter) {
     codec_encode_header(filter, image.bytes);
     uint8_t *at = image.bytes + header;
     for (uint32_t i = 0; i < filter->nlayers; i++) {
-        size_t size = (size_t)layer_bytes(filter->layers[i].nbits);
+        size_t size = (size_t)array_bytes(&filter->layers[i]);
         memcpy(at, filter->layers[i].bits, size);
         at += size;
     }
@@ -225,17 +254,27 @@ static void look_up(const struct filter *filter) {
     }
 }
 
+/* Adds one item, and grows the filter if it must. A window counts the adds that changed it. */
+static enum status add_one(struct filter *filter, uint16_t item) {
+    struct hash hash = filter_hash(filter, &item, sizeof(item));
+    bool known = filter_contains(filter, hash);
+    uint64_t items = filter_items(filter);
+    struct outcome outcome;
+    enum status st = filter_add(filter, hash, &outcome);
+    if (st == STATUS_GROW) st = filter_grow(filter, FILTER_NO_LIMIT, LIMITS_MAX_LAYERS);
+    if (st == STATUS_OK && !filter_contains(filter, hash)) st = filter_add(filter, hash, &outcome);
+    CLAIM(st == STATUS_OK ? filter_contains(filter, hash) : !known || filter->window);
+    if (st != STATUS_OK) return st;
+    bool counts = filter->window ? outcome.changed : outcome.added;
+    CLAIM(filter_items(filter) == items + counts);
+    return st;
+}
+
 /* Adds items one by one, then many at once: until a few layers have come, if it grows at all. */
 static void add(struct filter *filter) {
     uint32_t layers = filter->nlayers;
     for (uint16_t i = 0; i < 48 && filter->nlayers < layers + 3; i++) {
-        struct hash hash = filter_hash(filter, &i, sizeof(i));
-        bool known = filter_contains(filter, hash), added = false;
-        uint64_t items = filter_items(filter);
-        enum status st = add_growing(filter, hash, FILTER_NO_LIMIT, &added);
-        CLAIM(st == STATUS_OK ? added == !known && filter_contains(filter, hash) : !known);
-        CLAIM(filter_items(filter) == items + (st == STATUS_OK && added));
-        if (st != STATUS_OK) break;
+        if (add_one(filter, i) != STATUS_OK) break;
     }
     struct hash hashes[ITEMS];
     bool added[ITEMS];
@@ -247,7 +286,24 @@ static void add(struct filter *filter) {
         items += added[i];
         CLAIM(filter_contains(filter, hashes[i]));
     }
-    CLAIM(filter_items(filter) == items);
+    CLAIM(filter->window ? filter_items(filter) >= items : filter_items(filter) == items);
+}
+
+/* Begins the next generation of a window, if a filter can have it; removes items of COUNTING. */
+static void forget(struct filter *filter) {
+    uint64_t step = filter->window ? window_step(filter->window, filter->generations) : 0;
+    uint64_t start = filter_newest(filter)->start + step;
+    struct filter *dropped = NULL;
+    if (filter->window && start <= INT64_MAX) {
+        enum status st = window_rotate(filter, start, FILTER_NO_LIMIT, &dropped);
+        CLAIM(st == STATUS_OK ? filter_newest(filter)->start == start : !dropped);
+        filter_free(dropped);
+    }
+    for (uint16_t i = 0; filter->layout == LAYOUT_COUNTING && i < 24; i++) {
+        struct hash hash = filter_hash(filter, &i, sizeof(i));
+        bool changed, known = filter_contains(filter, hash);
+        CLAIM(filter_remove(filter, hash, &changed) == known && (known || !changed));
+    }
 }
 
 void fuzz_mill(struct filter *filter, unsigned parts) {
@@ -262,6 +318,9 @@ void fuzz_mill(struct filter *filter, unsigned parts) {
         }
         if (parts & MILL_ADD) {
             add(filter);
+            forget(filter);
+            fuzz_check(filter);
+            if (filter->window) add(filter);
             fuzz_check(filter);
             save_and_load(filter);
         }

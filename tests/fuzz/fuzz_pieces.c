@@ -1,7 +1,7 @@
 /* Pieces of a filter in any order, of any length, right and wrong, as BF.LOADCHUNK receives them,
  * against a model: the run of bytes that has arrived.
  *
- *   shape u8     bits of the layers     nlayers u8
+ *   shape u8 (how many layers; and a window, or COUNTING), then the bits of each layer
  *   then pieces: end u8, length u8, fault u8 (which byte is wrong; 0: none) */
 
 #include "tests/fuzz/fuzz.h"
@@ -14,23 +14,35 @@
 #define MOST_LAYERS 3
 #define MOST_PIECES 16
 
-/* A filter of up to three layers with all their items in. */
+/* A filter of up to three layers, a window of as many generations, or a layer of counters. */
 static struct filter *make_source(struct reader *r) {
-    uint32_t nlayers = 1 + take_u8(r) % MOST_LAYERS;
+    uint8_t shape = take_u8(r);
+    bool counts = shape & 128, is_window = (shape & 64) && !counts;
+    uint32_t nlayers = counts ? 1 : 1 + shape % MOST_LAYERS;
     struct filter *filter = filter_new_bare(nlayers);
     CLAIM(filter);
     filter->error_rate = 0.01;
-    filter->expansion = 2;
-    struct geometry geometry = {LAYOUT_CLASSIC, SCHEME_XXH64};
+    filter->expansion = counts ? 0 : 2;
+    filter->layout = counts ? LAYOUT_COUNTING : LAYOUT_CLASSIC;
+    filter->window = is_window ? 4 : 0;
+    filter->generations = is_window ? 4 : 0;
+    filter->window_capacity = is_window ? 32 : 0;
+    struct geometry geometry = {filter->layout, SCHEME_XXH64};
     for (uint32_t i = 0; i < nlayers; i++) {
         struct sizing size = {1 + take_u8(r), 3};
         struct layer *layer = &filter->layers[i];
         CLAIM(layer_init(layer, size, geometry, 8, 0.01) == STATUS_OK);
+        layer->start = is_window ? 1000 * (i + 1) : 0;
         filter->nlayers++;
         for (uint8_t item = 0; item < 8; item++) layer_add(layer, filter_hash(filter, &item, 1));
     }
     filter->loaded = filter_array_bytes(filter);
     return filter;
+}
+
+/* The counters over 0 in a byte, as a mask. */
+static unsigned set_halves(uint8_t byte) {
+    return (byte & 15 ? 1U : 0U) | (byte >> 4 ? 2U : 0U);
 }
 
 /* What the answer must be, by rdb/FORMAT.md 4. */
@@ -39,16 +51,18 @@ static enum codec_piece expected(const struct filter *source, const uint8_t *run
     uint64_t total = filter_array_bytes(source), from = 0;
     if (end > total || end - len >= total) return CODEC_PIECE_OUTSIDE;
     for (uint32_t i = 0; i < source->nlayers; i++) {
-        uint64_t to = from + layer_bytes(source->layers[i].nbits);
+        uint64_t to = from + layer_array_bytes(&source->layers[i]);
         if (end - len >= from && end - len < to && end > to) return CODEC_PIECE_CROSSING;
         from = to;
     }
     if (end - len > loaded) return CODEC_PIECE_GAP;
     bool has_wrong = false;
     for (size_t i = 0; i < len; i++) {
-        bool is_wrong = piece[i] != run[end - len + i];
-        if (is_wrong && end - len + i < loaded) return CODEC_PIECE_BAD;
-        has_wrong |= is_wrong;
+        uint8_t right = run[end - len + i];
+        if (piece[i] != right && end - len + i < loaded) return CODEC_PIECE_BAD;
+        // of counters only those over 0 are counted
+        has_wrong |= source->layout == LAYOUT_COUNTING ? set_halves(piece[i]) != set_halves(right)
+                                                       : piece[i] != right;
     }
     if (end <= loaded) return CODEC_PIECE_PRESENT;
     // Only the last piece is checked: a wrong one before it makes the sum wrong.

@@ -1,161 +1,86 @@
-/* A random program of operations on one filter, against a model: a plain set of the items that were
- * added, and a naive filter, one byte for each bit, written from rdb/FORMAT.md and not from the
- * code.
+/* A random program of operations on one filter, against a model (model.h).
  *
- *   shape: capacity u8, rate u8, expansion u8, layout and scheme u8
+ *   shape: capacity u8, rate u8, expansion u8, kind u8 (layout, scheme, window and its generations)
  *   then operations: what u8, item or count u8. The high half of `what` is the allocation that
  * fails in it (0: none); then nothing may have changed. */
 
-#include "tests/fuzz/fuzz.h"
+#include "tests/fuzz/model.h"
 
 #include "module/core/combine.h"
 #include "module/core/mem.h"
 #include "module/core/packed.h"
+#include "module/core/window.h"
 #include "rdb/codec.h"
 
 #include <stdlib.h>
 
-#define MOST_LAYERS 48
 #define MOST_OPERATIONS 64
 #define MOST_BATCH 20
 #define MOST_BYTES (1 << 16)
 
-/* ---- The model ------------------------------------------------------------------------------ */
-
-struct naive {
-    uint8_t *bits; // one byte each
-    uint64_t m, capacity, items;
-    uint32_t k;
-};
-
-struct model {
-    struct naive layers[MOST_LAYERS];
-    uint32_t nlayers, expansion;
-    enum layout layout;
-    enum scheme scheme;
-    bool is_foreign;
-    bool has[256]; // which one-byte items were added
-};
-
-static void hash_words(enum scheme scheme, uint8_t item, uint64_t *h1, uint64_t *h2) {
-    struct hash hash = hash_item(scheme, &item, 1);
-    if (scheme == SCHEME_XXH64) {
-        *h1 = XXH64(&item, 1, 0);
-        *h2 = XXH64(&item, 1, 1);
-    } else if (scheme == SCHEME_FNV1A) {
-        uint64_t x = (UINT64_C(0xcbf29ce484222325) ^ item) * UINT64_C(0x100000001b3);
-        x += UINT64_C(0x9e3779b97f4a7c15);
-        x = (x ^ (x >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-        x = (x ^ (x >> 27)) * UINT64_C(0x94d049bb133111eb);
-        x ^= x >> 31;
-        *h1 = (uint32_t)x;
-        *h2 = x >> 32;
-    } else if (scheme == SCHEME_LEVELDB) {
-        uint32_t h = UINT32_C(0xbc9f1d34) ^ UINT32_C(0xc6a4a793);
-        h = (h + item) * UINT32_C(0xc6a4a793);
-        h ^= h >> 24;
-        *h1 = h;
-        *h2 = (h >> 17) | (h << 15);
-    } else {
-        *h1 = hash.a;
-        *h2 = hash.b;
-    }
-}
-
-static uint64_t position(const struct model *model, const struct naive *layer, uint8_t item,
-                         uint32_t i) {
-    static const uint32_t SALT[] = {0x47b6137b, 0x44974d91, 0x8824ad5b, 0xa2b7289d,
-                                    0x705495c7, 0x2df1424b, 0x9efc4947, 0x5c6bfb31};
-    uint64_t h1, h2;
-    hash_words(model->scheme, item, &h1, &h2);
-    if (model->layout == LAYOUT_BLOCKED) {
-        uint64_t block = ((h1 >> 32) * (layer->m / 256)) >> 32;
-        return 256 * block + 32 * i + (((uint32_t)h1 * SALT[i]) >> 27);
-    }
-    uint64_t walk = h1 + i * h2;
-    return (model->scheme == SCHEME_LEVELDB ? (uint32_t)walk : walk) % layer->m;
-}
-
-static bool naive_contains(const struct model *model, const struct naive *layer, uint8_t item) {
-    for (uint32_t i = 0; i < layer->k; i++) {
-        if (!layer->bits[position(model, layer, item, i)]) return false;
-    }
-    return true;
-}
-
-static bool model_contains(const struct model *model, uint8_t item) {
-    for (uint32_t i = 0; i < model->nlayers; i++) {
-        if (naive_contains(model, &model->layers[i], item)) return true;
-    }
-    return false;
-}
-
-/* The capacity of the next layer. A chain of our own is bounded: from the 17th layer on each has at
- * least as much as all before it. */
-static uint64_t model_next_capacity(const struct model *model) {
-    uint64_t sum = 0, next = model->layers[model->nlayers - 1].capacity * model->expansion;
-    for (uint32_t i = 0; i < model->nlayers; i++) sum += model->layers[i].capacity;
-    return model->nlayers >= 16 && !model->is_foreign && sum > next ? sum : next;
-}
-
-/* The bits and hashes of a new layer are taken from the filter; everything in it is not. */
-static void model_grow(struct model *model, const struct layer *layer) {
-    CLAIM(model->nlayers < MOST_LAYERS);
-    if (model->nlayers > 0) CLAIM(layer->capacity == model_next_capacity(model));
-    struct naive *fresh = &model->layers[model->nlayers++];
-    *fresh =
-        (struct naive){calloc(1, layer->nbits), layer->nbits, layer->capacity, 0, layer->nhashes};
-    CLAIM(fresh->bits);
-    if (model->nlayers == 1) return;
-    CLAIM(fresh[-1].items >= fresh[-1].capacity); // more if estimated
-}
-
-/* Adds to the newest layer, which must have room. */
-static void model_add(struct model *model, uint8_t item) {
-    struct naive *layer = &model->layers[model->nlayers - 1];
-    for (uint32_t i = 0; i < layer->k; i++) layer->bits[position(model, layer, item, i)] = 1;
-    layer->items++;
-}
-
-static void compare(const struct model *model, const struct filter *filter) {
-    CLAIM(filter->nlayers == model->nlayers);
-    for (uint32_t i = 0; i < model->nlayers; i++) {
-        const struct naive *naive = &model->layers[i];
-        const struct layer *layer = &filter->layers[i];
-        CLAIM(layer->nbits == naive->m && layer->nhashes == naive->k);
-        CLAIM(layer->items == naive->items && layer->capacity == naive->capacity);
-        for (uint64_t p = 0; p < naive->m; p++) {
-            CLAIM((layer->bits[p >> 3] >> (p & 7) & 1) == naive->bits[p]);
-        }
-    }
-}
-
 /* ---- Operations ----------------------------------------------------------------------------- */
 
-/* The value of a key, its model, and the parameters it was made with. */
+/* The value of a key, its model, the parameters it was made with, and the clock. */
 struct state {
     void *value;
     struct model model;
     struct filter_params params;
+    uint64_t clock;
 };
 
 /* Adds the item to the model, given how the filter answered. */
-static void model_follows(struct model *model, const struct filter *filter, enum status st,
-                          bool added, uint8_t item) {
+static void model_follows(struct state *s, const struct filter *filter, enum status st,
+                          struct outcome outcome, uint8_t item) {
+    struct model *model = &s->model;
     const struct naive *newest = &model->layers[model->nlayers - 1];
-    bool known = model_contains(model, item);
-    CLAIM(known || !model->has[item]); // no false negative
-    if (known) {
-        CLAIM(st == STATUS_OK && !added);
+    uint32_t first = model->window ? first_of_newest(model) : 0;
+    bool has_it = any_contains(model, first, model->nlayers, item); // the newest generation
+    bool known = any_contains(model, 0, model->nlayers, item);
+    bool counts = model->layout == LAYOUT_COUNTING, is_full = newest->items >= newest->capacity;
+    CLAIM(known || !must_contain(model, item, s->clock)); // no false negative
+    if (has_it && !counts) {
+        CLAIM(st == STATUS_OK && !outcome.added && !outcome.changed);
     } else if (st == STATUS_OK) {
-        if (newest->items >= newest->capacity) model_grow(model, &filter->layers[model->nlayers]);
-        model_add(model, item);
-        CLAIM(added);
+        if (!has_it && is_full) model_grow(model, &filter->layers[model->nlayers]);
+        CLAIM(outcome.changed == model_add(model, item));
+        CLAIM(outcome.added == !known);
     } else {
-        CLAIM(newest->items >= newest->capacity);
+        CLAIM(is_full && !has_it && !outcome.added && !outcome.changed);
         CLAIM((st == STATUS_FULL) == (model->expansion == 0));
     }
-    if (st == STATUS_OK) model->has[item] = true;
+    if (st != STATUS_OK) return;
+    model->last[item] = filter_time(model, s->clock);
+    model->times[item]++;
+}
+
+/* Begins a generation if one is due, as the server does before each add. False if there is no
+ * memory. */
+static bool rotate(struct state *s) {
+    if (s->params.window == 0) return true;
+    struct filter *filter = s->value, *dropped = NULL; // a window is never packed
+    uint64_t due = window_due(filter, s->clock);
+    CLAIM(due == model_due(&s->model, s->clock));
+    CLAIM(window_is_due(filter, s->clock) == (due != model_newest(&s->model)));
+    if (!window_is_due(filter, s->clock)) return true;
+    struct image before = fuzz_image(filter);
+    uint64_t bytes = window_rotated_bytes(filter, due);
+    enum status st = window_rotate(filter, due, MOST_BYTES, &dropped);
+    if (st == STATUS_OK) {
+        CLAIM(filter_size_bytes(filter) == bytes);
+        model_rotate(&s->model, due, filter);
+        filter_free(dropped);
+    } else {
+        CLAIM(st == STATUS_NOMEM && !dropped);
+        fuzz_claim_same(filter, &before);
+    }
+    fuzz_release(&before);
+    return st == STATUS_OK;
+}
+
+/* The filter as lookups see it; NULL if nothing of it lives. */
+static const struct filter *look(const struct state *s, struct packed_view *view,
+                                 struct filter *live) {
+    return window_live(packed_view(s->value, view), s->clock, live);
 }
 
 /* As key_grow of module/key.c: a packed filter cannot grow, its successor does. */
@@ -174,13 +99,14 @@ static enum status grow(struct state *s, struct filter **filter) {
     return st;
 }
 
-/* Whether the model has layers for whatever one operation adds. */
+/* Whether the model has layers for whatever one operation adds. Two such models have room for their
+ * union. */
 static bool has_room(const struct model *model) {
-    return model->nlayers <= MOST_LAYERS - MOST_BATCH;
+    return model->nlayers <= MOST_LAYERS / 2 - MOST_BATCH - 1;
 }
 
 static void op_add(struct state *s, uint8_t item) {
-    if (!has_room(&s->model)) return;
+    if (!has_room(&s->model) || !rotate(s)) return;
     struct packed_view view;
     struct filter *filter = packed_open(s->value, &view);
     struct hash hash = filter_hash(filter, &item, 1);
@@ -191,20 +117,20 @@ static void op_add(struct state *s, uint8_t item) {
         if (st != STATUS_OK) break;
     }
     packed_close(s->value, filter);
-    model_follows(&s->model, filter, st, outcome.added, item);
+    model_follows(s, filter, st, outcome, item);
 }
 
 /* What became of each item of a batch. */
 struct answers {
     enum status status[MOST_BATCH];
-    bool added[MOST_BATCH];
+    struct outcome outcomes[MOST_BATCH];
     size_t n;
 };
 
 static void note(struct answers *answers, const struct outcome *outcomes, size_t n) {
     for (size_t i = 0; i < n; i++) {
         answers->status[answers->n] = STATUS_OK;
-        answers->added[answers->n++] = outcomes[i].added;
+        answers->outcomes[answers->n++] = outcomes[i];
     }
 }
 
@@ -214,7 +140,7 @@ static bool make_room(struct state *s, struct batch *batch, enum status st,
     if (st == STATUS_GROW) st = grow(s, &batch->filter);
     if (st == STATUS_OK) return true;
     answers->status[answers->n] = st;
-    answers->added[answers->n++] = false;
+    answers->outcomes[answers->n++] = (struct outcome){false, false};
     batch_skip(batch);
     return st != STATUS_FULL;
 }
@@ -237,7 +163,7 @@ static void add_batch(struct state *s, struct batch *batch, const struct hash *h
 }
 
 static void op_add_many(struct state *s, uint8_t count) {
-    if (!has_room(&s->model)) return;
+    if (!has_room(&s->model) || !rotate(s)) return;
     size_t n = count % MOST_BATCH;
     struct packed_view view;
     struct filter *filter = packed_open(s->value, &view);
@@ -253,33 +179,81 @@ static void op_add_many(struct state *s, uint8_t count) {
     packed_close(s->value, batch.filter);
     CLAIM(answers.n == n || answers.status[answers.n - 1] == STATUS_FULL);
     for (size_t i = 0; i < answers.n; i++) {
-        model_follows(&s->model, batch.filter, answers.status[i], answers.added[i],
+        model_follows(s, batch.filter, answers.status[i], answers.outcomes[i],
                       (uint8_t)(count + 7 * i));
     }
 }
 
 static void op_contains(const struct state *s, uint8_t item) {
     struct packed_view view;
-    const struct filter *filter = packed_view(s->value, &view);
-    bool maybe = filter_contains(filter, filter_hash(filter, &item, 1));
-    CLAIM(maybe == model_contains(&s->model, item));
-    CLAIM(maybe || !s->model.has[item]);
+    struct filter live_view;
+    const struct filter *live = look(s, &view, &live_view);
+    bool maybe = live && filter_contains(live, filter_hash(live, &item, 1));
+    CLAIM(maybe == model_contains(&s->model, item, s->clock));
+    CLAIM(maybe || !must_contain(&s->model, item, s->clock));
+    if (s->params.layout != LAYOUT_COUNTING) return;
+    unsigned count = filter_count(live, filter_hash(live, &item, 1));
+    CLAIM(count == naive_count(&s->model, &s->model.layers[0], item));
+    CLAIM(count >= s->model.times[item] || count == 15 || s->model.is_careless);
 }
 
 static void op_contains_many(const struct state *s, uint8_t count) {
     struct packed_view view;
-    const struct filter *filter = packed_view(s->value, &view);
+    struct filter live_view;
+    const struct filter *live = look(s, &view, &live_view);
     size_t n = count % MOST_BATCH;
     struct hash hashes[MOST_BATCH];
-    bool answers[MOST_BATCH];
-    for (size_t i = 0; i < n; i++) {
+    bool answers[MOST_BATCH] = {false};
+    for (size_t i = 0; live && i < n; i++) {
         uint8_t item = (uint8_t)(count - i);
-        hashes[i] = filter_hash(filter, &item, 1);
+        hashes[i] = filter_hash(live, &item, 1);
     }
-    batch_contains_many(filter, hashes, n, answers);
+    if (live) batch_contains_many(live, hashes, n, answers);
     for (size_t i = 0; i < n; i++) {
-        CLAIM(answers[i] == model_contains(&s->model, (uint8_t)(count - i)));
+        CLAIM(answers[i] == model_contains(&s->model, (uint8_t)(count - i), s->clock));
     }
+}
+
+/* The model after a removal that gave these two results. */
+static void model_loses(struct model *model, uint8_t item, bool removed, bool changed) {
+    bool was_present = any_contains(model, 0, 1, item);
+    CLAIM(removed == was_present);
+    CLAIM(changed == (was_present && model_remove(model, item)));
+}
+
+static void op_remove(struct state *s, uint8_t item) {
+    if (s->params.layout != LAYOUT_COUNTING) return;
+    struct filter *filter = s->value; // never packed
+    bool changed = true, removed = filter_remove(filter, filter_hash(filter, &item, 1), &changed);
+    model_loses(&s->model, item, removed, changed);
+}
+
+static void op_remove_many(struct state *s, uint8_t count) {
+    if (s->params.layout != LAYOUT_COUNTING) return;
+    size_t n = count % MOST_BATCH, taken = 0;
+    struct hash hashes[MOST_BATCH];
+    struct batch batch;
+    batch_init(&batch, s->value);
+    for (size_t i = 0; i < n; i++) {
+        uint8_t item = (uint8_t)(count + 7 * i);
+        hashes[i] = filter_hash(s->value, &item, 1);
+    }
+    for (size_t done = 0; done < n;) {
+        bool removed[PROBE_ITEMS], changed[PROBE_ITEMS];
+        size_t some = n - taken < PROBE_ITEMS ? n - taken : PROBE_ITEMS;
+        size_t ready = batch_remove(&batch, hashes + taken, some, removed, changed);
+        taken += some;
+        for (size_t i = 0; i < ready; i++, done++) {
+            model_loses(&s->model, (uint8_t)(count + 7 * done), removed[i], changed[i]);
+        }
+    }
+}
+
+/* The clock goes on, or steps back. */
+static void op_clock(struct state *s, uint8_t number) {
+    uint64_t back = number < 192 ? 0 : UINT64_C(40) * (number - 192U);
+    s->clock += number < 192 ? UINT64_C(25) * number : 0;
+    s->clock -= back < s->clock ? back : s->clock;
 }
 
 /* The value becomes a copy of itself, if there is memory for one. */
@@ -303,11 +277,6 @@ static void op_save_and_load(struct state *s) {
     fuzz_release(&image);
 }
 
-static void model_release(struct model *model) {
-    for (uint32_t i = 0; i < model->nlayers; i++) free(model->layers[i].bits);
-    model->nlayers = 0;
-}
-
 /* The first layer alone stays, without a bit. */
 static void op_empty(struct state *s) {
     struct packed_view view;
@@ -320,60 +289,60 @@ static void op_empty(struct state *s) {
     if (st != STATUS_OK) return;
     while (model->nlayers > 1) free(model->layers[--model->nlayers].bits);
     memset(model->layers[0].bits, 0, model->layers[0].m);
-    memset(model->has, 0, sizeof(model->has));
-    model->layers[0].items = 0;
+    memset(model->last, 0, sizeof(model->last));
+    memset(model->times, 0, sizeof(model->times));
+    model->layers[0].items = model->layers[0].start = 0;
+    model->is_careless = false;
 }
 
-/* Adds the bits and items of `other`. The counts become estimates, which the filter computes. */
-static void model_unite(struct model *model, const struct model *other,
-                        const struct filter *filter) {
-    for (uint32_t i = 0; i < other->nlayers; i++) {
-        const struct naive *from = &other->layers[i];
-        struct naive *to = &model->layers[i];
-        if (i == model->nlayers) {
-            *to = *from;
-            to->bits = calloc(1, from->m);
-            CLAIM(to->bits);
-            model->nlayers++;
-        }
-        for (uint64_t p = 0; p < from->m; p++) to->bits[p] |= from->bits[p];
-    }
+/* The counts of a union are estimates, which the filter computes. */
+static void take_estimates(struct model *model, const struct filter *filter) {
+    CLAIM(filter->nlayers == model->nlayers);
     for (uint32_t i = 0; i < model->nlayers; i++) {
         const struct layer *layer = &filter->layers[i];
         CLAIM(layer->items <= layer->ones && layer->items * layer->nhashes >= layer->ones);
         model->layers[i].items = layer->items;
     }
-    for (int i = 0; i < 256; i++) model->has[i] |= other->has[i];
 }
 
-/* The union with a filter made the same way, of some items, in a chain that may be longer. */
-static void op_unite(struct state *s, uint8_t count) {
-    struct state other = {.params = s->params, .model = s->model};
-    other.model.nlayers = 0;
-    memset(other.model.has, 0, sizeof(other.model.has));
+/* Makes a filter in the same way, of some items, in a chain that may be longer. */
+static bool make_other(const struct state *s, uint8_t count, struct state *other) {
+    *other = *s;
+    other->model.nlayers = 0;
+    other->model.is_careless = false;
+    memset(other->model.last, 0, sizeof(other->model.last));
+    memset(other->model.times, 0, sizeof(other->model.times));
     struct filter *from = NULL;
-    if (filter_new(&s->params, FILTER_NO_LIMIT, &from) != STATUS_OK) return;
-    other.value = from;
-    model_grow(&other.model, &from->layers[0]);
-    for (uint8_t i = 0; i < count % 8; i++) op_add(&other, (uint8_t)(count + i));
-    from = other.value;
+    if (filter_new(&s->params, FILTER_NO_LIMIT, &from) != STATUS_OK) return false;
+    other->value = from;
+    model_append(&other->model, &from->layers[0], 0);
+    for (uint8_t i = 0; i < count % 8; i++) {
+        if (count & 8) op_clock(other, (uint8_t)(16 * count + 7 * i));
+        op_add(other, (uint8_t)(count + i));
+    }
+    return true;
+}
 
+static void op_unite(struct state *s, uint8_t count) {
+    struct state other;
+    if (s->model.nlayers > MOST_LAYERS / 2 || !make_other(s, count, &other)) return;
     op_copy(s); // unpacked, as it must be to grow
     if (!packed_is_packed(s->value)) {
         struct filter *into = s->value;
-        const struct filter *others[] = {from};
-        const struct filter *both[] = {into, from};
+        const struct filter *others[] = {other.value};
+        const struct filter *both[] = {into, other.value};
         struct mismatch mismatch;
         bool changed = false;
         CLAIM(combine_is_possible(both, 2, &mismatch));
         struct image before = fuzz_image(into);
         enum status st = combine_union(into, others, 1, MOST_BYTES, &changed);
         if (st == STATUS_OK && changed) {
-            model_unite(&s->model, &other.model, into);
+            model_unite(&s->model, &other.model);
+            take_estimates(&s->model, into);
         } else {
             fuzz_claim_same(into, &before);
-            for (int i = 0; st == STATUS_OK && i < 256; i++) s->model.has[i] |= other.model.has[i];
         }
+        if (st == STATUS_OK) model_unite_items(&s->model, &other.model);
         fuzz_release(&before);
     }
     packed_free(other.value);
@@ -382,7 +351,8 @@ static void op_unite(struct state *s, uint8_t count) {
 
 static void operate(struct state *s, uint8_t what, uint8_t number) {
     fuzz_fail_at(what >> 4);
-    switch (what % 10) {
+    bool forgets = s->params.window != 0 || s->params.layout == LAYOUT_COUNTING;
+    switch (what % (forgets ? 14 : 10)) {
     case 0:
     case 1: op_add(s, number); break;
     case 2: op_add_many(s, number); break;
@@ -392,6 +362,10 @@ static void operate(struct state *s, uint8_t what, uint8_t number) {
     case 6: op_pack(s); break;
     case 7: op_empty(s); break;
     case 8: op_unite(s, number); break;
+    case 10: op_remove(s, number); break;
+    case 11: op_remove_many(s, number); break;
+    case 12: op_clock(s, number); break;
+    case 13: rotate(s); break;
     default: op_save_and_load(s); break;
     }
 }
@@ -426,8 +400,29 @@ static struct filter_params take_shape(struct reader *r) {
     uint8_t kind = take_u8(r);
     params.layout = kind & 4 ? LAYOUT_BLOCKED : LAYOUT_CLASSIC;
     params.scheme = kind & 4 ? SCHEME_XXH64 : SCHEMES[kind % 4];
+    if (kind & 16 && !(kind & 4)) {
+        params.layout = LAYOUT_COUNTING;
+        params.expansion = 0;
+    } else if (kind & 32) {
+        static const uint32_t GENERATIONS[] = {1, 2, 4, 16};
+        params.window = 1;
+        params.generations = GENERATIONS[kind >> 6];
+        params.expansion += params.expansion == 0;
+    }
+    if (kind & 48) return params;
     params.is_foreign = params.scheme == SCHEME_MURMUR && (kind & 8) && params.bits_per_key == 0;
     return params;
+}
+
+static struct model new_model(const struct filter_params *params) {
+    struct model model = {.expansion = params->expansion,
+                          .generations = params->generations,
+                          .window = UINT64_C(1000) * params->window,
+                          .layout = params->layout,
+                          .scheme = params->scheme,
+                          .is_foreign = params->is_foreign};
+    while (model.step * params->generations < model.window) model.step++; // the least whole one
+    return model;
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
@@ -436,12 +431,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     struct filter_params params = take_shape(&r);
     struct filter *filter = NULL;
     CLAIM(filter_new(&params, FILTER_NO_LIMIT, &filter) == STATUS_OK);
-    struct state s = {.value = filter, .params = params};
-    s.model = (struct model){.expansion = params.expansion,
-                             .layout = params.layout,
-                             .scheme = params.scheme,
-                             .is_foreign = params.is_foreign};
-    model_grow(&s.model, &filter->layers[0]);
+    struct state s = {.value = filter, .params = params, .clock = 5000};
+    s.model = new_model(&params);
+    model_append(&s.model, &filter->layers[0], 0);
     for (int i = 0; i < MOST_OPERATIONS && r.left > 0; i++) {
         uint8_t what = take_u8(&r);
         operate(&s, what, take_u8(&r));

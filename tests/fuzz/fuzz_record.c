@@ -12,19 +12,34 @@
 
 #include <stdlib.h>
 
+#define VERSION_AT 8
+#define LAYOUT_AT 13
 #define LAYERS_AT 20
-#define FIXED 48
-#define LAYER 44
 #define ONES_AT 16
+#define NBITS_AT 36
 #define MOST_LAYERS 64
 
+/* The bytes before the layers, and of each layer. */
+struct version {
+    size_t fixed, layer;
+};
+
+static uint64_t number_at(const uint8_t *data, size_t size, size_t at, unsigned bytes) {
+    struct reader r = {data + (at < size ? at : size), size - (at < size ? at : size), false};
+    return take_uint(&r, bytes);
+}
+
+static struct version version_of(const uint8_t *data, size_t size) {
+    bool is_second = number_at(data, size, VERSION_AT, 4) == 2;
+    return is_second ? (struct version){128, 64} : (struct version){48, 44};
+}
+
 static size_t header_size(const uint8_t *data, size_t size) {
-    struct reader r = {data, size, false};
-    for (int i = 0; i < LAYERS_AT / 4; i++) take_u32(&r);
-    uint64_t layers = take_u32(&r);
-    size_t most = size > FIXED + 8 ? (size - FIXED - 8) / LAYER : 0;
+    struct version v = version_of(data, size);
+    uint64_t layers = number_at(data, size, LAYERS_AT, 4);
+    size_t most = size > v.fixed + 8 ? (size - v.fixed - 8) / v.layer : 0;
     if (layers > most || layers > MOST_LAYERS) layers = most < MOST_LAYERS ? most : MOST_LAYERS;
-    size_t header = FIXED + LAYER * (size_t)layers + 8;
+    size_t header = v.fixed + v.layer * (size_t)layers + 8;
     return header < size ? header : size;
 }
 
@@ -34,13 +49,16 @@ static void repair_checksum(uint8_t *header, size_t len) {
     put_u64(&w, hash_checksum(header, len - 8));
 }
 
-/* Gives each layer the number of ones that its bits have. */
+/* Gives each layer the number of ones that its bits, or its counters, have. */
 static void repair_ones(uint8_t *header, size_t len, const uint8_t *bits, size_t left) {
-    for (size_t at = FIXED; at + LAYER + 8 <= len; at += LAYER) {
-        struct reader r = {header + at + 36, 8, false};
-        uint64_t bytes = layer_bytes(take_u64(&r)), ones = 0;
-        for (; bytes > 0 && left > 0; bytes--, left--) {
-            ones += (unsigned)__builtin_popcount(*bits++);
+    struct version v = version_of(header, len);
+    bool counts = number_at(header, len, LAYOUT_AT, 1) == LAYOUT_COUNTING;
+    for (size_t at = v.fixed; at + v.layer + 8 <= len; at += v.layer) {
+        uint64_t nbits = number_at(header, len, at + NBITS_AT, 8), ones = 0;
+        uint64_t bytes = counts ? nbits / 2 + nbits % 2 : layer_bytes(nbits);
+        for (; bytes > 0 && left > 0; bytes--, left--, bits++) {
+            unsigned over = (unsigned)((*bits & 15) != 0) + (*bits >> 4 != 0);
+            ones += counts ? over : (unsigned)__builtin_popcount(*bits);
         }
         struct writer w = {header + at + ONES_AT};
         put_u64(&w, ones);
@@ -51,7 +69,7 @@ static void repair_ones(uint8_t *header, size_t len, const uint8_t *bits, size_t
 static bool load_bits(struct filter *filter, const uint8_t *bits, size_t left) {
     for (uint32_t i = 0; i < filter->nlayers; i++) {
         struct layer *layer = &filter->layers[i];
-        size_t size = (size_t)layer_bytes(layer->nbits);
+        size_t size = (size_t)layer_array_bytes(layer);
         size_t here = size < left ? size : left;
         if (here > 0) memcpy(layer->bits, bits, here);
         bits += here;

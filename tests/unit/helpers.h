@@ -21,6 +21,7 @@
 
 __attribute__((unused)) static const struct geometry CLASSIC = {LAYOUT_CLASSIC, SCHEME_XXH64};
 __attribute__((unused)) static const struct geometry BLOCKED = {LAYOUT_BLOCKED, SCHEME_XXH64};
+__attribute__((unused)) static const struct geometry COUNTING = {LAYOUT_COUNTING, SCHEME_XXH64};
 
 #if defined(__SANITIZE_ADDRESS__)
 #define UNDER_ASAN 1
@@ -163,6 +164,13 @@ UNUSED static void spy_fail_at(long n) {
 
 /* ---- Filters ---- */
 
+/* The filter of these parameters; creating it must succeed. */
+UNUSED static struct filter *filter_as(const struct filter_params *params) {
+    struct filter *filter = NULL;
+    assert_int_equal(filter_new(params, FILTER_NO_LIMIT, &filter), STATUS_OK);
+    return filter;
+}
+
 /* A filter by error rate; creating it must succeed. */
 UNUSED static struct filter *filter_by_error(uint64_t capacity, double error_rate,
                                              uint32_t expansion) {
@@ -221,17 +229,19 @@ UNUSED static enum status try_add(struct filter *filter, uint64_t item, uint64_t
 
 static inline bool same_layer(const struct layer *a, const struct layer *b) {
     return a->nbits == b->nbits && a->capacity == b->capacity && a->items == b->items &&
-           a->ones == b->ones && a->nhashes == b->nhashes &&
+           a->ones == b->ones && a->nhashes == b->nhashes && a->start == b->start &&
+           a->layout == b->layout && a->scheme == b->scheme &&
            memcmp(&a->error_rate, &b->error_rate, sizeof a->error_rate) == 0 &&
            memcmp(&a->bits_per_item, &b->bits_per_item, sizeof a->bits_per_item) == 0 &&
-           memcmp(a->bits, b->bits, layer_bytes(a->nbits)) == 0;
+           memcmp(a->bits, b->bits, layer_array_bytes(a)) == 0;
 }
 
 /* True if the two filters are equal in every field and every bit; pointers may differ. */
 UNUSED static bool same_filter(const struct filter *a, const struct filter *b) {
     if (a->nlayers != b->nlayers || a->expansion != b->expansion || a->layout != b->layout ||
         a->scheme != b->scheme || a->is_foreign != b->is_foreign || a->growth != b->growth ||
-        a->is_loading != b->is_loading || a->loaded != b->loaded ||
+        a->is_loading != b->is_loading || a->loaded != b->loaded || a->window != b->window ||
+        a->generations != b->generations || a->window_capacity != b->window_capacity ||
         a->is_fixed_seed != b->is_fixed_seed || a->ratio != b->ratio ||
         memcmp(&a->seed, &b->seed, sizeof a->seed) != 0 ||
         memcmp(&a->error_rate, &b->error_rate, sizeof a->error_rate) != 0 ||

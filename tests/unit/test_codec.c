@@ -186,8 +186,9 @@ static struct filter *golden_filter(void) {
     filter->loaded = 42;
     filter->nlayers = 2;
     struct layer *layers = filter->layers;
-    assert_int_equal(layer_init(&layers[0], (struct sizing){25, 4}, CLASSIC, 3, 0.5), STATUS_OK);
-    assert_int_equal(layer_init(&layers[1], (struct sizing){300, 8}, CLASSIC, 6, 0.25), STATUS_OK);
+    struct geometry fnv1a = {LAYOUT_CLASSIC, SCHEME_FNV1A};
+    assert_int_equal(layer_init(&layers[0], (struct sizing){25, 4}, fnv1a, 3, 0.5), STATUS_OK);
+    assert_int_equal(layer_init(&layers[1], (struct sizing){300, 8}, fnv1a, 6, 0.25), STATUS_OK);
     layers[0].items = 2;
     layers[0].ones = 7;
     layers[1].items = 1;
