@@ -11,6 +11,7 @@ from clock import CALM
 from filters import QUIET, Stream, follow, server_info, until, until_in_sync
 from redis_server import Server
 from resp import OK, ONE, ZERO, array, error
+from test_redisbloom_master import errors_to_master
 
 SERVER_HAS_CLOCK = True
 SERVER_CONFIG = Stream.CONFIG
@@ -373,6 +374,7 @@ def test_a_replica_that_lost_the_window_does_not_make_another_filter_of_the_stre
     master.call("BF.MADD", "k", "b", "c")
     until_in_sync(replica, master)
     assert replica.call("EXISTS", "k") == ZERO
+    assert errors_to_master(replica) == []
 
 
 # ---- Files ---------------------------------------------------------------------------------------
