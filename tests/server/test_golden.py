@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from checks import BAD_DATA, assert_refused
 from filters import look
 from redis_server import ServerDied
 from resp import OK, ZERO, error, simple
@@ -139,6 +140,12 @@ def test_defect_is_refused_with_one_log_line_that_names_it(server, call, name):
     assert expected in line.split(LOG_LINE)[1]
 
 
+@pytest.mark.parametrize("name", [name for name, case in make_golden.rejected_2().items() if case[1] == make_golden.HEADER_FAULT])
+def test_defect_of_a_header_of_version_2_is_refused_as_a_chunk_too(call, name):
+    _, _, (header, *_) = make_golden.rejected_2()[name]
+    assert_refused(call, BAD_DATA, "BF.LOADCHUNK", "k", 1, header)
+
+
 def test_refused_payload_leaves_the_old_value_in_place(call):
     call("BF.ADD", "k", "a")
     before = call("DEBUG", "DIGEST")
@@ -173,18 +180,20 @@ def body_of(payload):
 ID_BYTES = 10  # the type and the module's id: without them it is another type's payload
 
 
-def test_every_truncation_of_a_payload_is_refused(call):
-    body = body_of(make_golden.payload(make_golden.strings()))
+@pytest.mark.parametrize("strings", [make_golden.strings, make_golden.window_strings, make_golden.counting_strings])
+def test_every_truncation_of_a_payload_is_refused(call, strings):
+    body = body_of(make_golden.payload(strings()))
     for size in range(ID_BYTES, len(body)):
         payload = make_golden.with_footer(body[:size])
         assert call("RESTORE", "k", 0, payload) == error(BAD_FORMAT), size
     assert call("EXISTS", "k") == ZERO
 
 
+@pytest.mark.parametrize("strings", [make_golden.strings, make_golden.window_strings])
 @pytest.mark.parametrize("mask", [0x01, 0x02, 0x04, 0x08, 0x10, 0x20, 0x40, 0x80])
-def test_every_bit_flip_of_a_payload_is_refused(call, mask):
+def test_every_bit_flip_of_a_payload_is_refused(call, mask, strings):
     """Every bit after the module's id is flipped; one in the bits changes their number, which the header has."""
-    body = body_of(make_golden.payload(make_golden.strings()))
+    body = body_of(make_golden.payload(strings()))
     for at in range(ID_BYTES, len(body)):
         payload = make_golden.with_footer(make_golden.flipped(body, at, mask))
         assert call("RESTORE", "k", 0, payload) == error(BAD_FORMAT), at
