@@ -113,3 +113,24 @@ def test_a_filter_that_replaces_the_new_one_does_not_get_its_ttl(server, replica
         check(server, replica, call, case, event, REMOVES["replaces"])
         assert call("PEXPIRETIME", "k").plain == -1
         assert call("BF.EXISTS", "k", "theirs").plain == 1
+
+
+MOVED = {
+    "a-filter": "redis.call('RENAME', 'k', 'elsewhere') redis.call('BF.INSERT', 'k', 'CAPACITY', 7, 'ITEMS', 'theirs') return 1",
+    "a-string": "redis.call('RENAME', 'k', 'elsewhere') redis.call('SET', 'k', 'theirs') return 1",
+}
+
+
+@pytest.mark.parametrize("script", MOVED.values(), ids=MOVED)
+@pytest.mark.parametrize("case", [case for case in NEW if "ttl" in case])
+def test_what_is_at_the_key_when_the_ttl_is_set_gets_it_only_if_it_is_the_new_filter(server, call, clock, events, case, script):
+    """A handler of `new` renames the filter, which the server survives, and creates another value."""
+    words = prepare(server, call, case)
+    events()
+    assert call("NEIGHBOUR.ON", "new", "EVAL", script, 0) == OK
+    call(*words).plain
+    assert call("NEIGHBOUR.SAW").plain == [1, b":1\r\n"]
+    assert call("PEXPIRETIME", "k").plain == -1
+    assert ("k", "expire") not in events()
+    assert call("BF.EXISTS", "elsewhere", "a").plain == (words[0] == "BF.INSERT")
+    assert call("DEL", "k", "elsewhere").plain == 2
