@@ -600,6 +600,27 @@ def test_a_step_that_has_no_room_is_refused_and_changes_nothing(call, clock, str
         assert call("CONFIG", "SET", "bf.max-bytes", 0) == OK
 
 
+@pytest.mark.parametrize("dest", ["a", "new"])
+def test_a_merge_that_has_no_room_for_all_generations_names_the_limit(call, clock, dest):
+    """Two windows of two generations each, which have none in common."""
+    reserve(call, "a", n=400_000), reserve(call, "b", n=400_000)
+    for i in range(4):
+        call("BF.ADD", "ab"[i % 2], "x")
+        clock.advance(STEP)
+    one = layers_of(call, "a")[0].bytes
+    assert call("CONFIG", "SET", "bf.max-bytes", 3 * one) == OK
+    try:
+        text = call("BF.MERGE", dest, "a", "b").value
+        needed = int(text.split("ERR Insufficient memory to create filter: it needs ")[1].split()[0])
+        assert 4 * one < needed < 4 * one + 1000 and text.endswith("and bf.max-bytes is %d" % (3 * one))
+        assert_refused(call, text, "BF.MERGE", dest, "a", "b")
+        assert call("CONFIG", "SET", "bf.max-bytes", needed) == OK
+        assert call("BF.MERGE", dest, "a", "b") == OK
+        assert info(call, dest)["Size"] == needed
+    finally:
+        assert call("CONFIG", "SET", "bf.max-bytes", 0) == OK
+
+
 # ---- BF.EXPORT -----------------------------------------------------------------------------------
 
 
