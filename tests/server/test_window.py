@@ -688,3 +688,23 @@ def test_generations_of_different_sizes_cannot_be_exported_until_they_are_over(c
     assert_refused(call, text, "BF.EXPORT", "k", "FORMAT", "sstable")
     clock.advance(LIFE - STEP)
     assert len(call("BF.EXPORT", "k").plain) > 12
+
+
+# ---- No memory -----------------------------------------------------------------------------------
+
+
+def test_rotate_and_del_work_when_the_server_has_no_memory_for_adds(call, clock):
+    reserve(call)
+    call("BF.ADD", "k", "a")
+    assert call("BF.INSERT", "c", "LAYOUT", "COUNTING", "ITEMS", "a").plain == [1]
+    clock.advance(LIFE)
+    used = int(server_info(call, "memory")["used_memory"])
+    assert call("CONFIG", "SET", "maxmemory", used // 2) == OK
+    try:
+        assert call("BF.ADD", "k", "b").value.startswith("OOM ")
+        assert call("BF.ROTATE", "k") == OK
+        assert ages(call) == [[0, 0]]
+        assert call("BF.DEL", "c", "a").plain == [1]
+        assert call("BF.COUNT", "c", "a") == ZERO
+    finally:
+        assert call("CONFIG", "SET", "maxmemory", 0) == OK
