@@ -31,6 +31,21 @@ static uint64_t due_start(const struct filter *filter) {
     return newest == 0 ? 0 : window_due(filter, (uint64_t)RedisModule_Milliseconds());
 }
 
+/* Opens the window. If there is none, sends the reply and returns false. A replica that has lost
+ * the filter (replay.h) skips its master's steps, as it skips the adds. */
+static bool open_window(RedisModuleCtx *ctx, RedisModuleString *name, struct key *key) {
+    if (!key_open(ctx, name, FOR_WRITING, key)) return false;
+    if (key->filter && key->filter->window != 0) return true;
+    if (key->filter) {
+        RedisModule_ReplyWithError(ctx, ERR_NO_WINDOW);
+    } else if (replay_is(ctx)) {
+        RedisModule_ReplyWithNull(ctx);
+    } else {
+        RedisModule_ReplyWithError(ctx, ERR_NOT_FOUND);
+    }
+    return false;
+}
+
 /* BF.ROTATE key [start-ms]
  * Only replayed commands have the start. */
 int cmd_rotate(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
@@ -39,10 +54,9 @@ int cmd_rotate(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
     struct key key;
     const char *error = NULL;
     uint64_t start = 0;
-    if (!key_open_existing(ctx, argv[1], FOR_WRITING, &key)) goto out;
-    if (key.filter->window == 0) {
-        error = ERR_NO_WINDOW;
-    } else if (argc == 3) {
+    if (argc == 3) replay_note_own(); // nobody else writes this command
+    if (!open_window(ctx, argv[1], &key)) goto out;
+    if (argc == 3) {
         error = parse_start(argv[2], key.filter, &start);
     } else {
         start = due_start(key.filter);

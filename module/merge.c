@@ -167,14 +167,10 @@ static struct filter *merge_target(const struct key *dest, const struct sources 
     return filter_copy(sources->filters[0], &copy) == STATUS_OK ? copy : NULL;
 }
 
-/* Returns the bytes of the longest chain, which the union will have. */
+/* The bytes that the union takes. `dest` is NULL if it is missing: then there is a source. */
 static uint64_t union_bytes(const struct filter *dest, const struct sources *sources) {
-    uint64_t most = dest ? filter_size_bytes(dest) : 0;
-    for (size_t i = 0; i < sources->nfilters; i++) {
-        uint64_t bytes = filter_size_bytes(sources->filters[i]);
-        if (bytes > most) most = bytes;
-    }
-    return most;
+    const struct filter *into = dest ? dest : sources->filters[0];
+    return combine_union_bytes(into, sources->filters, sources->nfilters);
 }
 
 /* Merges. *changed: whether dest was changed or created. STATUS_PARAM and STATUS_NOMEM mean what

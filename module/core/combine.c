@@ -250,19 +250,35 @@ static enum status plan_union(struct plan *plan, const struct filter *into,
     return STATUS_OK;
 }
 
+static uint64_t plan_bytes(const struct plan *plan) {
+    uint64_t bytes = filter_structure_bytes(plan->n);
+    for (uint32_t i = 0; i < plan->n; i++) bytes += layer_array_bytes(plan->from[i]);
+    return bytes;
+}
+
+uint64_t combine_union_bytes(const struct filter *into, const struct filter *const *others,
+                             size_t n) {
+    struct plan plan;
+    if (n == 0) return filter_size_bytes(into);
+    if (plan_union(&plan, into, others, n) != STATUS_OK) return 0;
+    uint64_t bytes = plan_bytes(&plan);
+    plan_clear(&plan);
+    return bytes;
+}
+
 /* Whether `into` can have the planned layers. The item counts become estimates, each at most the
  * number of bits. Their largest sum must be legal. */
 static enum status check_room(const struct plan *plan, uint64_t max_bytes) {
-    uint64_t bytes = filter_structure_bytes(plan->n), most = 0;
+    uint64_t most = 0;
     if (plan->mixes_types) return STATUS_PARAM; // their fields have other ranges
     if (plan->n > LIMITS_MAX_LAYERS) return STATUS_PARAM;
     for (uint32_t i = 0; i < plan->n; i++) {
         const struct layer *layer = plan->from[i];
-        bytes += layer_array_bytes(layer);
         most += layer->capacity > layer->nbits ? layer->capacity : layer->nbits;
         if (most > LIMITS_MAX_COUNT) return STATUS_PARAM;
     }
-    return bytes > max_bytes && plan->n > plan->nown ? STATUS_NOMEM : STATUS_OK;
+    bool is_larger = plan->n > plan->nown;
+    return is_larger && plan_bytes(plan) > max_bytes ? STATUS_NOMEM : STATUS_OK;
 }
 
 /* Makes the planned layers: those of `into` are shared with it, the others copied. */

@@ -56,6 +56,10 @@ bool combine_is_possible(const struct filter *const *filters, size_t n, struct m
 enum status combine_union(struct filter *into, const struct filter *const *others, size_t n,
                           uint64_t max_bytes, bool *changed);
 
+/* The bytes that `into` would take after combine_union; 0 if there is no memory to tell. */
+uint64_t combine_union_bytes(const struct filter *into, const struct filter *const *others,
+                             size_t n);
+
 /* Makes a filter of the bits that all n sources have. Each source has one layer, and n is at least
  * 1. The parameters are those of the first source. The result contains every item that all sources
  * contain; its item count is an estimate.

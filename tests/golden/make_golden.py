@@ -1,6 +1,7 @@
 """Writes the golden files, each once: a file that exists is never written again.
 
     /usr/bin/python3 tests/golden/make_golden.py accepted     what this build saves; needs the module
+    /usr/bin/python3 tests/golden/make_golden.py forgetting   the same of windows and COUNTING filters
     /usr/bin/python3 tests/golden/make_golden.py rejected     one DUMP payload per defect; pure Python
 
 The expectations go to manifest.json beside the files; entries that are there stay as they are.
@@ -16,7 +17,8 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "server"))
 
-from filters import PORTABLE, Filters, Layer, count_ones, header, look  # noqa: E402
+from bloom_model import xxh64  # noqa: E402
+from filters import ITEMS, PORTABLE, Filters, Layer, count_ones, header, look  # noqa: E402
 
 # ---- DUMP payloads, from the server's documented RDB encoding ----------------------------------
 
@@ -255,6 +257,110 @@ def rejected_blocked():
     }
 
 
+# ---- Version 2: a window of two generations, and a COUNTING filter ------------------------------
+
+STEP = 15_000  # of a window of 60 s in 4 generations
+STARTS = (1000 * STEP, 1003 * STEP)
+FIXED_2, LAYER_2 = struct.Struct("<IIQ32s32s"), struct.Struct("<Q12s")
+WINDOW_LAYERS = [
+    Layer(capacity=10, items=6, ones=count_ones(BITS[0]), error_rate=0.0016, k=3, m=100),
+    Layer(capacity=10, items=6, ones=count_ones(BITS[0]), error_rate=0.0016, k=3, m=100),
+]
+COUNTERS = bytes(p % 13 & 15 | ((p * 5) % 11) << 4 if p < 48 else 7 for p in range(49))  # of 97 positions
+
+
+def count_counters(data):
+    return sum((byte & 15 > 0) + (byte >> 4 > 0) for byte in data)
+
+
+COUNTING_LAYER = Layer(capacity=20, items=15, ones=count_counters(COUNTERS), error_rate=0.01, k=4, m=97)
+
+
+def header_2(layers, starts, *, window=60, generations=4, capacity=40, seed=b"", rest=b"", layer_rest=b"", **fields):
+    """The header of version 2, in Python from rdb/FORMAT.md."""
+    fixed = header([], version=2, **{"layers": len(layers), "loaded": 0, **fields})[:-8]
+    data = fixed + FIXED_2.pack(window, generations, capacity, seed, rest)
+    for layer, start in zip(layers, starts):
+        data += header([layer])[len(fixed) : -8] + LAYER_2.pack(start, layer_rest)
+    return data + struct.pack("<Q", xxh64(data, 0))
+
+
+def window_strings(layers=None, starts=STARTS, bits=None, **fields):
+    layers, bits = layers or WINDOW_LAYERS, bits or [BITS[0]] * 2
+    result = [header_2(layers, starts, **{"loaded": sum(map(len, bits)), **fields})]
+    for layer, array in zip(layers, bits):
+        result += [PORTABLE.pack(layer.k, layer.m), array]
+    return result
+
+
+def counting_strings(bits=COUNTERS, copies=1, start=0, spoil=None, **fields):
+    layer = COUNTING_LAYER._replace(**(spoil or {}))
+    given = {"window": 0, "generations": 0, "capacity": 0, "expansion": 0, "layout": 2, **fields}
+    return window_strings([layer] * copies, [start] * copies, [bits] * copies, **given)
+
+
+def rejected_2():
+    """As rejected(), of version 2."""
+    first, second = STARTS
+    one = WINDOW_LAYERS[:1]
+    cases = {
+        "v2-plain": ("version 2 of what version 1 describes", window_strings(starts=(0, 0), window=0, generations=0, capacity=0)),
+        "v2-counting-in-v1": ("layout COUNTING in version 1", strings([COUNTING_LAYER], [COUNTERS], layout=2, expansion=0)),
+        "v2-layout": ("version 2 with layout 3", window_strings(layout=3)),
+        "v2-window-most": ("a window of 1000000001 s", window_strings(one, [250000000250], [BITS[0]], window=10**9 + 1)),
+        "v2-window-0-with-generations": ("generations without a window", counting_strings(generations=4)),
+        "v2-generations-0": ("a window of 0 generations", window_strings(generations=0)),
+        "v2-generations-65": ("a window of 65 generations", window_strings(one, [924_000], [BITS[0]], generations=65)),
+        "v2-capacity-0": ("a window of capacity 0", window_strings(capacity=0)),
+        "v2-capacity-most": ("a window of capacity 2^63", window_strings(capacity=2**63)),
+        "v2-capacity-without-window": ("a window's capacity without a window", counting_strings(capacity=1)),
+        "v2-window-nonscaling": ("a window with expansion 0", window_strings(expansion=0)),
+        "v2-seed": ("a seed, and scheme xxh64", window_strings(seed=b"\1")),
+        "v2-seed-last": ("the last byte of a seed", window_strings(seed=bytes(31) + b"\1")),
+        "v2-rest": ("a byte of the rest of the header", window_strings(rest=b"\1")),
+        "v2-rest-last": ("the last byte of the rest of the header", window_strings(rest=bytes(31) + b"\1")),
+        "v2-layer-rest": ("a byte of the rest of a layer", window_strings(layer_rest=b"\1")),
+        "v2-layer-rest-last": ("the last byte of the rest of a layer", window_strings(layer_rest=bytes(11) + b"\1")),
+        "v2-start-between": ("a start that is no multiple of the step", window_strings(starts=(first, second + 1))),
+        "v2-start-order": ("the newest generation first", window_strings(starts=(second, first))),
+        "v2-start-0-and-another": ("a generation that has not begun beside one that has", window_strings(starts=(0, second))),
+        "v2-start-0-last": ("the newest generation has not begun", window_strings(starts=(first, 0))),
+        "v2-start-over": ("a generation that is over when the newest begins", window_strings(starts=(second - 5 * STEP, second))),
+        "v2-start-most": ("a start over 2^63", window_strings(one, [2**64 - 2**64 % STEP], [BITS[0]])),
+        "v2-start-without-window": ("a start without a window", counting_strings(start=STEP)),
+        "v2-counting-window": ("COUNTING with a window", counting_strings(window=60, generations=4, capacity=40, start=first)),
+        "v2-counting-expansion": ("COUNTING with expansion 2", counting_strings(expansion=2)),
+        "v2-counting-layers": ("COUNTING with two layers", counting_strings(copies=2)),
+        "v2-counting-k-31": ("COUNTING with k = 31", counting_strings(spoil={"k": 31})),
+        "v2-counting-ones-over-m": ("more counters over 0 than counters", counting_strings(spoil={"ones": 98})),
+        "v2-counting-items-over-capacity": ("more items than capacity", counting_strings(spoil={"items": 21})),
+        "v2-header-of-v1-length": ("version 2 with the length of version 1", [header(LAYERS, version=2)] + strings()[1:]),
+        "v2-header-truncated": ("the header without its last byte", [window_strings()[0][:-1]] + window_strings()[1:]),
+        "v2-layers-more": ("3 layers, two follow", spoiled_count()),
+    }
+    result = {name: (text, HEADER_FAULT, items) for name, (text, items) in cases.items()}
+    bits_cases = {
+        "v2-counting-ones": ("a counter of 0 more than the header says", counting_strings(flipped(COUNTERS, 0, COUNTERS[0] & 15 or 1))),
+        "v2-counting-tail": ("a counter beyond m", counting_strings(with_counter_beyond())),
+        "v2-window-bits": ("a bit more than the header says", window_strings(bits=[BITS[0], flipped(BITS[0], 1, 1)])),
+    }
+    result.update({name: (text, BITS_FAULT, items) for name, (text, items) in bits_cases.items()})
+    return result
+
+
+def spoiled_count():
+    """A header that names three layers and has two."""
+    data = bytearray(window_strings()[0][:-8])
+    data[20:24] = struct.pack("<I", 3)
+    return [bytes(data) + struct.pack("<Q", xxh64(bytes(data), 0))] + window_strings()[1:]
+
+
+def with_counter_beyond():
+    """The last counter of a byte whose other half is in use moves to beyond m."""
+    assert COUNTERS[1] >> 4 and not COUNTERS[-1] >> 4
+    return flipped(flipped(COUNTERS, 1, COUNTERS[1] & 0xF0), len(COUNTERS) - 1, 0x70)
+
+
 # ---- Writing -----------------------------------------------------------------------------------
 
 
@@ -286,7 +392,7 @@ class Manifest:
 
 def write_rejected():
     manifest = Manifest(HERE / "rejected")
-    for name, (text, names, items) in rejected().items():
+    for name, (text, names, items) in {**rejected(), **rejected_2()}.items():
         manifest.add(name + ".dump", payload(items), {"defect": text, "log names": names})
     newer = payload(strings(), encoding_version=2)
     manifest.add("encoding-version.dump", newer, {"defect": "encoding version 2", "log names": "version"})
@@ -333,6 +439,54 @@ def add_small_pieces(manifest, call):
     call("DEL", "by hand")
 
 
+NOW = 1_600_000_000_000  # where the clock of the windows stands
+
+
+def forgetting(server, call):
+    """Makes a filter of every kind that needs version 2, with a clock that moves; returns the keys."""
+    window, clock = ("WINDOW", 400, "GENERATIONS", 4), server.clock
+    clock.stop(NOW)
+    for key, words in {
+        "window-fresh": ("0.01", 100, *window),
+        "window-CLASSIC": ("0.001", 300, *window),
+        "window-BLOCKED": ("0.01", 300, "LAYOUT", "BLOCKED", *window),
+        "window-bits-per-key": ("BITSPERKEY", "9.6", 300, "HASH", "FNV1A", *window),
+        "counting": ("0.01", 300, "LAYOUT", "COUNTING"),
+        "counting-fnv1a": ("BITSPERKEY", "7", 301, "LAYOUT", "COUNTING", "HASH", "FNV1A"),
+    }.items():
+        assert call("BF.RESERVE", key, *words).plain == "OK"
+    for step in range(7):
+        clock.stop(NOW + 100_000 * step)
+        for key in ("window-CLASSIC", "window-BLOCKED", "window-bits-per-key"):
+            call("BF.MADD", key, *ITEMS[: 200 if step == 5 else 30 + step]).plain
+    for key in ("counting", "counting-fnv1a"):
+        call("BF.MADD", key, *ITEMS, *ITEMS[:50], *ITEMS[:1] * 20).plain
+        call("BF.DEL", key, *ITEMS[200:]).plain
+    return ["window-fresh", "window-CLASSIC", "window-BLOCKED", "window-bits-per-key", "counting", "counting-fnv1a"]
+
+
+def write_forgetting():
+    """Dumps and one RDB file of version 2."""
+    from redis_server import Server
+
+    manifest = Manifest(HERE / "accepted")
+    server = Server(has_clock=True).start()
+    try:
+        call = server.connection().call
+        expected = {}
+        for key in forgetting(server, call):
+            window = call("BF.INFO", key, "WINDOW").plain
+            expected[key] = dict(expectation(look(call, key)), producer="Redis 7.0.15", window=window)
+            expected[key]["clock"] = server.clock.now_ms()
+            manifest.add(key + ".dump", call("DUMP", key).plain, expected[key])
+        assert call("SAVE").plain == "OK"
+        data = Path(server.directory, "dump.rdb").read_bytes()
+        manifest.add("forgetting.rdb", data, {"keys": expected, "clock": server.clock.now_ms()})
+        manifest.save()
+    finally:
+        server.close()
+
+
 def add_files(manifest, server, call, name, expected):
     """SAVE of what is there, as strings and as LZF."""
     for compression in ("no", "yes"):
@@ -365,7 +519,7 @@ def write_accepted():
 
 
 if __name__ == "__main__":
-    ways = {"accepted": write_accepted, "rejected": write_rejected}
+    ways = {"accepted": write_accepted, "forgetting": write_forgetting, "rejected": write_rejected}
     if len(sys.argv) != 2 or sys.argv[1] not in ways:
         sys.exit(__doc__)
     ways[sys.argv[1]]()

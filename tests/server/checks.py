@@ -71,12 +71,17 @@ COMMANDS = {
     "BF.MERGE": (-3, ("k", "a")),
     "BF.INTERSTORE": (-3, ("k", "a")),
     "BF.CLEAR": (2, ("k",)),
+    "BF.ROTATE": (-2, ("k",)),
+    "BF.DEL": (-3, ("k", "a")),
+    "BF.COUNT": (3, ("k", "a")),
     "BF.STATS": (2, ("k",)),
     "BF.IMPORT": (-6, ("k", "FORMAT", "portable", "DATA", b"\1\0\0\0\10\0\0\0\0\0\0\0\1")),
 }
 # dest and sources, where others have one key
 COMBINING = ("BF.MERGE", "BF.INTERSTORE")
-WRITES = ("BF.RESERVE", "BF.ADD", "BF.MADD", "BF.INSERT", "BF.LOADCHUNK", "BF.IMPORT", "BF.CLEAR", *COMBINING)
+WRITES = (
+    "BF.RESERVE", "BF.ADD", "BF.MADD", "BF.INSERT", "BF.DEL", "BF.LOADCHUNK", "BF.IMPORT", "BF.CLEAR", "BF.ROTATE", *COMBINING,
+)  # fmt: skip
 
 LAYER_LINE = re.compile(
     rb"bytes:(\d+) bits:(\d+) hashes:(\d+) hashwidth:64 capacity:(\d+) size:(\d+) ratio:(\S+)"

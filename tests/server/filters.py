@@ -16,6 +16,7 @@ import struct
 import threading
 import time
 from collections import namedtuple
+from pathlib import Path
 
 from bloom_model import xxh64
 from checks import CHUNK_LIMIT, LOADING, dump, info, load
@@ -73,12 +74,21 @@ SHAPES = {
     "tiny": (("BITSPERKEY", "1", "1", "NONSCALING"), 1),
     "pieces": (("BITSPERKEY", "8", "2500003", "NONSCALING"), 250),
 }
+# Filters that forget: the same, with their own LAYOUT. The window's only step is 31 years long.
+FORGETTING = {
+    "window": (("0.01", "20", "WINDOW", "1000000000", "GENERATIONS", "1"), 200),
+    "window-blocked": (("0.01", "20", "WINDOW", "1000000000", "GENERATIONS", "1", "LAYOUT", "BLOCKED"), 200),
+    "window-fresh": (("0.01", "20", "WINDOW", "60"), 0),
+    "counting": (("0.01", "300", "LAYOUT", "COUNTING"), 250),
+    "counting-pieces": (("BITSPERKEY", "8", "700003", "LAYOUT", "COUNTING"), 250),
+}
+GOLDEN = Path(__file__).resolve().parents[1] / "golden" / "accepted"
 HUNDRED_MB = 100 * 1000 * 1000
 
 
-def make(call, key, shape, layout):
-    words, count = SHAPES[shape]
-    assert call("BF.RESERVE", key, *words, "LAYOUT", layout) == OK
+def make(call, key, shape, layout=None):
+    words, count = SHAPES[shape] if layout else FORGETTING[shape]
+    assert call("BF.RESERVE", key, *words, *(("LAYOUT", layout) if layout else ())) == OK
     if count:
         call("BF.MADD", key, *ITEMS[:count])
 
@@ -97,7 +107,10 @@ class Filters:
                 make(call, key, shape, layout)
                 self.looks[key] = look(call, key)
             for given in (1, 3):
-                self._load_half_way(call, "%shalf-loaded-%d:%s" % (prefix, given, layout), layout, given)
+                key = "%shalf-loaded-%d:%s" % (prefix, given, layout)
+                make(call, key, "five-layers", layout)
+                self._load_half_way(call, key, given)
+        self._make_forgetting(call, prefix)
         assert info(call, "%sfive-layers:CLASSIC" % prefix)["Number of filters"] == 5
         self._load_foreign(call, prefix + "foreign")
         if hundred_mb:
@@ -118,8 +131,19 @@ class Filters:
         assert call("TYPE", key).plain == "MBbloom--" and len(model.layers) > 2
         self.looks[key] = look(call, key)
 
-    def _load_half_way(self, call, key, layout, given):
-        make(call, key, "five-layers", layout)
+    def _make_forgetting(self, call, prefix):
+        for shape in FORGETTING:
+            make(call, prefix + shape, shape)
+            self.looks[prefix + shape] = look(call, prefix + shape)
+        for shape, given in (("window", 1), ("window", 3), ("counting", 1)):
+            key = "%shalf-loaded-%d-%s" % (prefix, given, shape)
+            make(call, key, shape)
+            self._load_half_way(call, key, given)
+        key = prefix + "window-of-2020"  # several generations, all of them over
+        assert call("RESTORE", key, 0, (GOLDEN / "window-CLASSIC.dump").read_bytes()) == OK
+        self.looks[key] = look(call, key)
+
+    def _load_half_way(self, call, key, given):
         whole, pieces = look(call, key), dump(call, key)
         call("DEL", key)
         load(call, key, pieces[:given])

@@ -51,8 +51,8 @@ def test_arity_is_that_of_redisbloom(call, name):
 
 @pytest.mark.parametrize("name", WRITES)
 def test_writing_commands_are_write_and_denyoom(call, name):
-    takes_none = name == "BF.CLEAR"  # no memory, so it is not refused when there is none
-    assert set(command_info(call, name)["flags"]) == {"write", "module"} | (set() if takes_none else {"denyoom"})
+    frees = name in ("BF.CLEAR", "BF.ROTATE", "BF.DEL")  # so it is not refused when there is no memory
+    assert set(command_info(call, name)["flags"]) == {"write", "module"} | (set() if frees else {"denyoom"})
 
 
 @pytest.mark.parametrize("name", READS)
@@ -90,11 +90,12 @@ def test_commands_are_documented(call3, name):
 
 
 SYNTAX_WORDS = {
-    "BF.RESERVE": {"EXPANSION", "NONSCALING", "LAYOUT", "HASH"},
+    "BF.RESERVE": {"EXPANSION", "NONSCALING", "LAYOUT", "COUNTING", "HASH", "WINDOW", "GENERATIONS", "EX", "PX", "PXAT"},
     "BF.INSERT": {
         "CAPACITY", "ERROR", "BITSPERKEY", "EXPANSION", "NONSCALING", "LAYOUT", "HASH", "NOCREATE", "ITEMS",
+        "COUNTING", "WINDOW", "GENERATIONS", "EX", "PX", "PXAT",
     },
-    "BF.INFO": {"CAPACITY", "SIZE", "FILTERS", "ITEMS", "EXPANSION"},
+    "BF.INFO": {"CAPACITY", "SIZE", "FILTERS", "ITEMS", "EXPANSION", "ERROR", "LAYOUT", "HASH", "WINDOW"},
     "BF.ADD": set(),
     "BF.MADD": set(),
     "BF.EXISTS": set(),
@@ -107,6 +108,9 @@ SYNTAX_WORDS = {
     "BF.MERGE": set(),
     "BF.INTERSTORE": set(),
     "BF.CLEAR": set(),
+    "BF.ROTATE": set(),
+    "BF.DEL": set(),
+    "BF.COUNT": set(),
     "BF.STATS": set(),
     "BF.IMPORT": {"FORMAT", "CAPACITY", "EXPANSION", "HASH", "REPLACE", "DATA"},
 }  # fmt: skip
@@ -117,7 +121,7 @@ def test_documented_syntax_has_every_option_word(call3, name):
     assert SYNTAX_WORDS[name] <= set(tokens(docs(call3, name)["arguments"]))
 
 
-@pytest.mark.parametrize("name", ["BF.MADD", "BF.MEXISTS", "BF.INSERT"])
+@pytest.mark.parametrize("name", ["BF.MADD", "BF.MEXISTS", "BF.INSERT", "BF.DEL"])
 def test_documented_syntax_says_that_items_repeat(call3, name):
     last = docs(call3, name)["arguments"][-1]
     while "arguments" in last:

@@ -31,6 +31,7 @@ GOOD = (
     + [("initial-size", value) for value in ["1", "50", "1000000000"]]
     + [("expansion-factor", value) for value in ["0", "1", "2", "32768"]]
     + [("max-bytes", value) for value in ["0", "1000000", "1000000000000"]]
+    + [("window", value) for value in ["0", "1", "86400", "1000000000"]]
 )
 
 
@@ -47,6 +48,7 @@ BAD = (
     + [("bits-per-key", value) for value in ["0.5", "-1", "256.5", "257", "nan", "inf", "abc", "", "10x"]]
     + [("initial-size", value) for value in ["0", "-1", "1.5", "abc", "", "9223372036854775808"]]
     + [("expansion-factor", value) for value in ["-1", "32769", "1.5", "abc", ""]]
+    + [("window", value) for value in ["-1", "1000000001", "1.5", "abc", ""]]
     + [("max-bytes", value) for value in ["-1", "abc"]]  # "" is 0 to the server, as for maxmemory
 )
 

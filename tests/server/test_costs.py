@@ -6,10 +6,10 @@ import pytest
 from redis_server import INSTRUMENTED
 from resp import OK
 
-FAST = ["BF.EXISTS", "BF.CARD", "BF.INFO"]
+FAST = ["BF.EXISTS", "BF.CARD", "BF.INFO", "BF.COUNT"]
 NOT_FAST = [
     "BF.MADD", "BF.INSERT", "BF.MEXISTS", "BF.SCANDUMP", "BF.LOADCHUNK", "BF.EXPORT", "BF.IMPORT", "BF.MERGE",
-    "BF.INTERSTORE", "BF.CLEAR",
+    "BF.INTERSTORE", "BF.CLEAR", "BF.ROTATE", "BF.DEL",
 ]  # fmt: skip
 
 

@@ -52,6 +52,17 @@ FULL = (SMALL, ("BF.MADD", "k", *ITEMS[:5]))
 GROWN = (*FULL, ("BF.MADD", "k", *ITEMS[5:15]))
 OTHER = tuple((name, "other", *words) for name, _, *words in (*FULL[:1], ("BF.MADD", "k", *ITEMS[9:14]), ("BF.MADD", "k", *ITEMS[20:])))
 IMPORT = ("BF.IMPORT", "k", "FORMAT")
+HUGE_STEPS = ("WINDOW", "1000000000", "GENERATIONS", "1")  # no step is due while the test runs
+WINDOW = (("BF.RESERVE", "k", "0.01", "20", *HUGE_STEPS), ("BF.MADD", "k", *ITEMS[:15]))
+COUNTING = (("BF.RESERVE", "k", "0.01", "50", "LAYOUT", "COUNTING"), ("BF.MADD", "k", *ITEMS[:15]))
+
+
+def of_other(commands):
+    return tuple((name, "other", *words) for name, _, *words in commands)
+
+
+OTHER_WINDOW = of_other((*WINDOW, ("BF.MADD", "k", *ITEMS[15:])))  # grown
+OTHER_COUNTING = of_other(COUNTING)
 
 # The commands before, and the command whose allocations fail.
 CASES = {
@@ -90,6 +101,30 @@ CASES = {
     "interstore-deletes": (GROWN, ("BF.INTERSTORE", "k", "missing")),
     "clear": (GROWN, ("BF.CLEAR", "k")),
     "stats": (GROWN, ("BF.STATS", "k")),
+    "reserve-with-ttl": ((), (*SMALL, "PXAT", "9999999999999")),
+    "reserve-window": ((), WINDOW[0]),
+    "window-begins": (WINDOW[:1], ("BF.ADD", "k", "a")),
+    "window-add": (WINDOW, ("BF.ADD", "k", "another")),
+    "window-madd-grows": (WINDOW, ("BF.MADD", "k", *ITEMS)),
+    "window-insert-creates": ((), ("BF.INSERT", "k", *HUGE_STEPS, "CAPACITY", "20", "PXAT", "9999999999999", "ITEMS", *ITEMS[:5])),
+    "window-rotate": (WINDOW, ("BF.ROTATE", "k")),
+    "window-export": (WINDOW, ("BF.EXPORT", "k")),
+    "window-stats": (WINDOW, ("BF.STATS", "k")),
+    "window-merge": ((*WINDOW, *OTHER_WINDOW), ("BF.MERGE", "k", "other")),
+    "window-merge-into-a-fresh-one": ((*WINDOW[:1], *OTHER_WINDOW), ("BF.MERGE", "k", "other")),
+    "window-merge-creates": (OTHER_WINDOW, ("BF.MERGE", "k", "other", "other")),
+    "window-clear": (WINDOW, ("BF.CLEAR", "k")),
+    "window-copy": (WINDOW, ("COPY", "k", "copy")),
+    "counting-reserve": ((), COUNTING[0]),
+    "counting-insert-creates": ((), ("BF.INSERT", "k", "LAYOUT", "COUNTING", "ITEMS", *ITEMS)),
+    "counting-add": (COUNTING, ("BF.ADD", "k", "a")),
+    "counting-del": (COUNTING, ("BF.DEL", "k", *ITEMS)),
+    "counting-count": (COUNTING, ("BF.COUNT", "k", ITEMS[0])),
+    "counting-export": (COUNTING, ("BF.EXPORT", "k")),
+    "counting-merge": ((*COUNTING, *OTHER_COUNTING), ("BF.MERGE", "k", "other", "other", "k")),
+    "counting-merge-creates": (OTHER_COUNTING, ("BF.MERGE", "k", "other", "other")),
+    "counting-interstore": ((*COUNTING, *OTHER_COUNTING), ("BF.INTERSTORE", "k", "k", "other")),
+    "counting-clear": (COUNTING, ("BF.CLEAR", "k")),
     "copy": (GROWN, ("COPY", "k", "copy")),
     "copy-packed": (FULL, ("COPY", "k", "copy")),
     "dump": (GROWN, ("DUMP", "k")),
@@ -156,12 +191,43 @@ def assert_batch_failed_in_part(call, words, reply):
     assert call("BF.MEXISTS", "k", *items).plain == [1] * len(items)
 
 
+NOW, STEP = 1_600_000_000_000, 100_000
+STEPPING = (("CLOCK", NOW), ("BF.RESERVE", "k", "0.01", "20", "WINDOW", "400"), ("BF.MADD", "k", *ITEMS[:15]))
+
+
+@pytest.mark.parametrize("steps", [1, 5, 100])
+@pytest.mark.parametrize("words", [("BF.ROTATE", "k"), ("BF.ADD", "k", "a"), ("BF.INSERT", "k", "ITEMS", "a", "b")], ids=lambda words: words[0])
+def test_a_step_of_a_window_without_memory_gives_one_error_and_changes_nothing(words, steps):
+    """The step begins a generation; from the fifth on it also drops the only one."""
+    server = Server(module=FAULTS, has_clock=True)
+    try:
+        connection = server.start().connection()
+
+        def call(*given):
+            if given[0] != "CLOCK":
+                return connection.call(*given)
+            server.clock.stop(given[1])
+            return OK
+
+        before = (*STEPPING, ("CLOCK", NOW + steps * STEP))
+        expected, refused = reference(call, before, words), 0
+        for n, reply, state, written in failing(call, before, words):
+            refused += reply.is_error
+            if reply.is_error:
+                assert reply.value in ERRORS and look(call) == state and changes(call) == written, n
+                call(*words).plain
+            assert look(call) == expected, (n, reply)
+        assert refused >= 3
+    finally:
+        server.close()
+
+
 def test_every_command_has_its_case():
     assert set(COMMANDS) - {words[0] for _, words in CASES.values()} == {"BF.LOADCHUNK"}
 
 
 def test_restore_without_memory_is_refused(call):
-    for before in (FULL, GROWN):
+    for before in (FULL, GROWN, WINDOW, COUNTING):
         call("FLUSHALL")
         for command in before:
             call(*command).plain

@@ -55,6 +55,7 @@ GOOD = [
         {"bf.bits-per-key": "9.6", "bf.expansion-factor": "0", "bf.max-bytes": "1000000"},
     ),
     (("ERROR_RATE", "0.3"), {"bf.error-rate": "0.3"}),
+    (("window", "86400"), {"bf.window": "86400"}),
     ((), {}),
     (("",), {}),
 ]
@@ -91,6 +92,9 @@ BAD = [
     ("bits-per-key", "257"),
     ("expansion-factor", "-1"),
     ("expansion-factor", "32769"),
+    ("window", "-1"),
+    ("window", "1000000001"),
+    ("window", "abc"),
     ("max-bytes", "-1"),
     ("max-bytes", "abc"),
     ("foo", "1"),

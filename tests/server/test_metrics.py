@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from checks import COMMANDS, dump, info
+from checks import COMMANDS, card_and_layers, dump, info
 from filters import QUIET, Stream, follow, server_info, until, until_in_sync
 from mutations import with_footer
 from redis_server import REPO
@@ -30,8 +30,8 @@ def there(call):
         call("SELECT", db)
         for key in call("KEYS", "*").plain:
             if call("TYPE", key).value == "bloomport":
-                seen = info(call, key)
-                one = (1, seen["Number of filters"], seen["Number of items inserted"], seen["Size"])
+                items, layers = card_and_layers(call, key)  # all; BF.INFO shows those of a window that live
+                one = (1, len(layers), items, info(call, key)["Size"])
                 for name, value in zip(HELD, one):
                     sums[name] += value
     call("SELECT", 0)
@@ -110,7 +110,9 @@ def step(source, model, rare):
     items = ["%d" % source.randrange(2000) for _ in range(source.choice([1, 3, 80]))]
     run, call = model.run, model.call
     words = source.choice([("0.01", "10"), ("0.01", "10"), ("0.01", "5", "NONSCALING"), ("0.01", "100000"),
-                           ("BITSPERKEY", "8", "50", "LAYOUT", "BLOCKED"), ("0.001", "30", "HASH", "FNV1A")])
+                           ("BITSPERKEY", "8", "50", "LAYOUT", "BLOCKED"), ("0.001", "30", "HASH", "FNV1A"),
+                           ("0.01", "60", "LAYOUT", "COUNTING"), ("0.01", "60", "LAYOUT", "COUNTING", "EX", "1000"),
+                           ("0.01", "20", "WINDOW", "1", "GENERATIONS", "64"), ("0.01", "20", "WINDOW", "1000000")])
     choices = [
         lambda: run("BF.RESERVE", key, *words),
         lambda: run("BF.RESERVE", other, "0.01", "10"),
@@ -124,6 +126,9 @@ def step(source, model, rare):
         lambda: run("BF.INTERSTORE", key, other, other),
         lambda: run("BF.INTERSTORE", key, other, "missing"),
         lambda: run("BF.CLEAR", key),
+        lambda: run("BF.ROTATE", key),
+        lambda: [run("BF.DEL", each, *items) for each in KEYS],
+        lambda: run("BF.COUNT", key, items[0]),
         lambda: reload(run, key, other),
         lambda: spoil(source, run, key, other),
         lambda: carry(run, key, other),

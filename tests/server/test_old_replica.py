@@ -1,0 +1,102 @@
+"""A replica of version 0.1.0 follows a master whose clients use nothing that is newer: the stream has no word
+that 0.1.0 does not know, and snapshots have headers of version 1.
+
+BLOOMPORT_OLD_SO names a build of 0.1.0; without it the tests that need one are skipped.
+"""
+
+import os
+import random
+
+import pytest
+
+from checks import dump
+from filters import QUIET, Stream, follow, until_in_sync
+from redis_server import Server
+from resp import OK
+
+SERVER_CONFIG = Stream.CONFIG
+OLD = os.environ.get("BLOOMPORT_OLD_SO")
+with_old = pytest.mark.skipif(not OLD, reason="BLOOMPORT_OLD_SO names no build of version 0.1.0")
+
+OLD_COMMANDS = {b"BF.RESERVE", b"BF.ADD", b"BF.MADD", b"BF.INSERT", b"BF.LOADCHUNK", b"BF.MERGE", b"BF.INTERSTORE", b"BF.CLEAR",
+                b"MULTI", b"EXEC", b"DEL", b"UNLINK", b"COPY", b"RENAME"}  # fmt: skip
+OLD_OPTIONS = {b"CAPACITY", b"ERROR", b"BITSPERKEY", b"EXPANSION", b"LAYOUT", b"CLASSIC", b"BLOCKED", b"HASH", b"XXH64",
+               b"FNV1A", b"ITEMS"}  # fmt: skip
+KEYS = ["k%d" % i for i in range(6)]
+SHAPES = [("0.01", 20), ("0.001", 50, "NONSCALING"), ("BITSPERKEY", "9.6", 30, "EXPANSION", 4), ("0.01", 20, "LAYOUT", "BLOCKED"),
+          ("0.01", 20, "HASH", "FNV1A")]  # fmt: skip
+
+
+def program(seed, count=250):
+    """Commands of 0.1.0 alone."""
+    source = random.Random(seed)
+    for _ in range(count):
+        key, other = source.choice(KEYS), source.choice(KEYS)
+        items = ["item%d" % source.randrange(400) for _ in range(source.choice([1, 5, 60]))]
+        yield source.choice([
+            ("BF.RESERVE", key, *source.choice(SHAPES)),
+            ("BF.ADD", key, items[0]),
+            ("bf.madd", key, *items),
+            ("BF.INSERT", key, "error", "0.05", "ITEMS", *items),
+            ("BF.INSERT", key, "NOCREATE", "ITEMS", *items),
+            ("BF.MERGE", key, other),
+            ("BF.INTERSTORE", key, other, other),
+            ("BF.CLEAR", key),
+            ("DEL", key),
+            ("COPY", key, other, "REPLACE"),
+            ("EVAL", "redis.call('BF.ADD', KEYS[1], 'a') return redis.call('BF.MADD', KEYS[1], 'b', 'c')", 1, key),
+        ])  # fmt: skip
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_the_stream_has_no_word_that_0_1_0_does_not_know(call, stream, seed):
+    for words in program(seed):
+        call(*words)
+    commands = stream.take()
+    assert {words[0].upper() for words in commands} <= OLD_COMMANDS
+    creations = [words for words in commands if words[0] in (b"BF.RESERVE", b"BF.INSERT")]
+    assert len(creations) > 10
+    for words in creations:
+        options = words[4:] if words[0] == b"BF.RESERVE" else words[2 : words.index(b"ITEMS")]
+        known = {word for word in options if word.isalpha() or word in (b"XXH64", b"FNV1A")}
+        assert known <= OLD_OPTIONS, words
+    assert all(words[3][8:12] == b"\1\0\0\0" for words in commands if words[0] == b"BF.LOADCHUNK" and words[2] == b"1")
+    for key in KEYS:
+        if call("TYPE", key).value == "bloomport":
+            assert dump(call, key)[0][1][8:12] == b"\1\0\0\0"
+
+
+@with_old
+@pytest.mark.parametrize("seed", [3, 4])
+def test_a_replica_of_0_1_0_has_the_same_filters(new_server, seed):
+    print("seed", seed)
+    master = new_server(config=QUIET, tcp=True)
+    old = Server(config=QUIET, tcp=True, module=os.path.abspath(OLD))
+    try:
+        commands = list(program(seed))
+        for words in commands[:100]:
+            master.call(*words)
+        follow(old.start(), master)
+        for words in commands[100:]:
+            master.call(*words)
+        until_in_sync(old, master)
+        assert old.call("DEBUG", "DIGEST") == master.call("DEBUG", "DIGEST")
+        assert "is sending an error to its master" not in old.log
+        assert old.call("BF.HELP").is_error, "this is no 0.1.0"
+        assert old.call("REPLICAOF", "NO", "ONE") == OK
+    finally:
+        old.close()
+
+
+@with_old
+def test_a_master_of_0_1_0_is_followed(new_server):
+    old = Server(config=QUIET, tcp=True, module=os.path.abspath(OLD))
+    replica = new_server(config=QUIET, tcp=True)
+    try:
+        follow(replica, old.start())
+        for words in program(5):
+            old.call(*words)
+        until_in_sync(replica, old)
+        assert replica.call("DEBUG", "DIGEST") == old.call("DEBUG", "DIGEST")
+    finally:
+        old.close()
