@@ -54,7 +54,7 @@ int cmd_rotate(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
     struct key key;
     const char *error = NULL;
     uint64_t start = 0;
-    if (argc == 3) replay_note_own(); // nobody else writes this command
+    if (argc == 3) replay_note_explicit(); // nobody else writes this command
     if (!open_window(ctx, argv[1], &key)) goto out;
     if (argc == 3) {
         error = parse_start(argv[2], key.filter, &start);
