@@ -72,8 +72,9 @@ static struct subject subject_of(const struct key *key) {
     struct subject s = {.key = key, .filter = key->filter, .live = *key->filter};
     if (s.filter->window == 0) return s;
     s.now = (uint64_t)RedisModule_Milliseconds();
-    const struct filter *live = window_live(s.filter, s.now, &s.live);
-    if (!live) s.live.nlayers = 0;
+    // A window that has not begun is shown with its empty layer.
+    bool has_begun = filter_newest(s.filter)->start != 0;
+    if (!window_live(s.filter, s.now, &s.live) && has_begun) s.live.nlayers = 0;
     return s;
 }
 

@@ -34,8 +34,8 @@ static uint32_t first_live(const struct filter *filter, uint64_t time) {
 }
 
 const struct filter *window_live(const struct filter *filter, uint64_t now, struct filter *view) {
+    if (filter->window == 0) return filter;
     uint64_t newest = filter_newest(filter)->start;
-    if (newest == 0) return filter; // no window, or one that has not begun
     uint32_t first = first_live(filter, now > newest ? now : newest);
     if (first == filter->nlayers) return NULL;
     *view = *filter;

@@ -62,8 +62,8 @@ static inline bool window_is_due(const struct filter *filter, uint64_t now) {
 }
 
 /* The filter as lookups see it at the time `now`: without the generations that are over. Returns
- * the filter itself if it has no window, or one that has not begun; *view, which shares the layers,
- * if some generation lives; else NULL. Nothing changes. */
+ * the filter itself if it has no window; *view, which shares the layers, if some generation lives;
+ * else NULL. Nothing changes. */
 const struct filter *window_live(const struct filter *filter, uint64_t now, struct filter *view);
 
 /* Begins the generation of this start, a multiple of d that is later than the newest one's, and
