@@ -66,7 +66,8 @@ typedef RedisModuleCommandArg arg;
      .token = "FORMAT", .flags = f,                                                               \
      .subargs = (arg[]){TOKEN("portable", "portable"), TOKEN("sstable", "sstable"),               \
                         TOKEN("leveldb", "leveldb"), TOKEN("parquet", "parquet"),                 \
-                        TOKEN("redisbloom", "redisbloom"), {0}}}
+                        TOKEN("redisbloom", "redisbloom"),                                        \
+                        TOKEN("valkeybloom", "valkeybloom"), {0}}}
 // clang-format on
 
 /* BITSPERKEY bits may stand in the place of the error rate. It is not among the arguments:

@@ -88,7 +88,8 @@
 #define ERR_CHUNK_REPLACE "ERR REPLACE goes with the header only, iterator 1"
 
 /* Of BF.EXPORT and BF.IMPORT */
-#define ERR_BAD_FORMAT "ERR bad format: portable, sstable, leveldb, parquet or redisbloom"
+#define ERR_BAD_FORMAT                                                                             \
+    "ERR bad format: portable, sstable, leveldb, parquet, redisbloom or valkeybloom"
 #define ERR_EXPORT_TOO_LARGE "ERR filter is larger than a bulk string, use BF.SCANDUMP"
 #define ERR_EXPORT_SIZES                                                                           \
     "ERR cannot export: its generations have different sizes: BF.SCANDUMP carries any filter"

@@ -239,7 +239,7 @@ static void export_flat(RedisModuleCtx *ctx, const struct key *key, enum format 
     filter_free(flat);
 }
 
-/* BF.EXPORT key [FORMAT portable|sstable|leveldb|parquet|redisbloom] */
+/* BF.EXPORT key [FORMAT portable|sstable|leveldb|parquet|redisbloom|valkeybloom] */
 int cmd_export(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
     enum format format;
     const char *error = args_parse_export(argv, argc, &format);

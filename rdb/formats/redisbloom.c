@@ -44,10 +44,10 @@ struct redisbloom_layer redisbloom_layer_of(const struct layer *layer) {
 
 /* ---- Fields into a filter ------------------------------------------------------------------- */
 
-/* Old filters (1.x) have other options, a power of two as modulus and a 32-bit hash. */
+/* Filters from before 2.2 have other options, a power of two as modulus and a 32-bit hash. */
 static const char *check_fixed(const struct redisbloom_fixed *fixed) {
     if ((fixed->options & ~(uint64_t)OPTION_NONSCALING) != OPTIONS) {
-        return "options: only 5 and 13 are known, what RedisBloom has written since 2.0";
+        return "options: only 5 and 13 are known, what RedisBloom has written since 2.2";
     }
     if (fixed->nlayers < 1 || fixed->nlayers > LIMITS_MAX_LAYERS) return "number of layers";
     bool scales = !(fixed->options & OPTION_NONSCALING);
@@ -74,7 +74,7 @@ static const char *check_layer(const struct redisbloom_layer *l) {
         return "hashes";
     }
     if (l->nbits < 1 || l->nbytes != l->nbits / 8) return "bits";
-    return l->n2 != 0 ? "n2: only 0 is known, what RedisBloom has written since 2.0" : NULL;
+    return l->n2 != 0 ? "n2: only 0 is known, what RedisBloom has written since 2.2" : NULL;
 }
 
 const char *redisbloom_put_layer(struct filter *filter, const struct redisbloom_layer *from) {
