@@ -105,7 +105,7 @@ struct dialect {
     const char *not_error, *error_range;
     const char *not_bits, *bits_range;
     const char *not_expansion, *expansion_range;
-    const char *bad_expire;
+    const char *bad_hash, *bad_expire;
     const char *missing[OPTION_COUNT]; // of an option without its value; NULL: wrong arity
 };
 
@@ -119,6 +119,7 @@ static const struct dialect RESERVE = {
     .bits_range = ERR_BITS_RANGE,
     .not_expansion = ERR_BAD_EXPANSION,
     .expansion_range = ERR_EXPANSION_RANGE,
+    .bad_hash = ERR_BAD_HASH,
     .bad_expire = ERR_RESERVE_EXPIRE,
     .missing = {[OPTION_EXPANSION] = ERR_NO_EXPANSION,
                 [OPTION_LAYOUT] = ERR_NO_LAYOUT,
@@ -137,6 +138,7 @@ static const struct dialect INSERT = {
     .bits_range = ERR_INSERT_BITS,
     .not_expansion = ERR_INSERT_EXPANSION,
     .expansion_range = ERR_INSERT_EXPANSION,
+    .bad_hash = ERR_BAD_HASH,
     .bad_expire = ERR_INSERT_EXPIRE,
 };
 
@@ -147,6 +149,7 @@ static const struct dialect IMPORT = {
     .capacity_range = ERR_INSERT_CAPACITY,
     .not_expansion = ERR_INSERT_EXPANSION,
     .expansion_range = ERR_INSERT_EXPANSION,
+    .bad_hash = ERR_IMPORT_BAD_HASH,
 };
 
 /* ---- One value ---------------------------------------------------------------------------- */
@@ -198,7 +201,8 @@ static const char *parse_layout(const RedisModuleString *arg, struct filter_para
     return ERR_BAD_LAYOUT;
 }
 
-static const char *parse_hash(const RedisModuleString *arg, struct filter_params *out) {
+static const char *parse_hash(const struct dialect *d, const RedisModuleString *arg,
+                              struct filter_params *out) {
     static const enum scheme OURS[] = {SCHEME_XXH64, SCHEME_FNV1A, SCHEME_SIP13};
     for (size_t i = 0; i < sizeof(OURS) / sizeof(OURS[0]); i++) {
         if (args_is_word(arg, SCHEME_NAMES[OURS[i]])) {
@@ -206,7 +210,7 @@ static const char *parse_hash(const RedisModuleString *arg, struct filter_params
             return NULL;
         }
     }
-    return ERR_BAD_HASH;
+    return d->bad_hash;
 }
 
 static int hex_value(char c) {
@@ -288,7 +292,7 @@ static const char *parse_value(const struct dialect *d, enum option option,
     case OPTION_BITSPERKEY: return parse_bits(d, arg, params);
     case OPTION_EXPANSION: return parse_expansion(d, arg, params);
     case OPTION_LAYOUT: return parse_layout(arg, params);
-    case OPTION_HASH: return parse_hash(arg, params);
+    case OPTION_HASH: return parse_hash(d, arg, params);
     case OPTION_SEED: return parse_seed(arg, out);
     case OPTION_TIGHTENING: return parse_tightening(arg);
     case OPTION_VALIDATESCALETO: return parse_scales_to(arg, &out->scales_to);
@@ -472,9 +476,10 @@ const char *args_parse_import(RedisModuleString **argv, int argc, struct import_
     if (!(seen & BIT(OPTION_DATA)) || at != argc - 1) return ARGS_WRONG_ARITY;
     bool sized = seen & (BIT(OPTION_CAPACITY) | BIT(OPTION_EXPANSION));
     if (format == FORMAT_REDISBLOOM && sized) return ERR_IMPORT_OWN;
+    if (format == FORMAT_VALKEYBLOOM && sized) return ERR_IMPORT_OWN_VALKEY;
     bool has_scheme = format == FORMAT_PORTABLE || format == FORMAT_SSTABLE;
     if ((seen & BIT(OPTION_HASH)) && !has_scheme) return ERR_IMPORT_HASH;
-    if (params->scheme == SCHEME_SIP13) return ERR_IMPORT_KEYED;
+    if (params->scheme == SCHEME_SIP13) return ERR_IMPORT_BAD_HASH;
     *out = (struct import_args){.format = format,
                                 .options = {params->capacity, params->expansion, params->scheme},
                                 .replace = (seen & BIT(OPTION_REPLACE)) != 0,

@@ -95,7 +95,8 @@
     "ERR cannot export: its generations have different sizes: BF.SCANDUMP carries any filter"
 #define ERR_EXPORT_MEMORY "ERR not enough memory to export"
 #define ERR_IMPORT_OWN "ERR a redisbloom dump brings its own capacity and expansion"
-#define ERR_IMPORT_KEYED "ERR bad hash: XXH64 or FNV1A, these formats have no seed"
+#define ERR_IMPORT_OWN_VALKEY "ERR a valkeybloom string brings its own capacity and expansion"
+#define ERR_IMPORT_BAD_HASH "ERR bad hash: XXH64 or FNV1A"
 #define ERR_IMPORT_HASH "ERR HASH goes with formats portable and sstable only"
 
 /* Of BF.MERGE; what else it says names a source */

@@ -38,6 +38,9 @@ double measure_promise(const struct filter *filter) {
     return rate < 1 ? rate : 1;
 }
 
+/* By GROWTH_RATIO the first layer has all of the filter's rate, and those after it add theirs. */
 bool measure_is_overfilled(const struct filter *filter) {
-    return measure_error_rate(filter) > 2 * measure_promise(filter);
+    double promise = measure_promise(filter);
+    if (filter->growth == GROWTH_RATIO) promise /= 1 - filter->ratio;
+    return measure_error_rate(filter) > 2 * promise;
 }

@@ -79,7 +79,7 @@ def test_redis_cli_shows_what_comes_next(server, typed, first):
 
 @pytest.mark.parametrize("words, text", [
     (("BF.RESERVE", "k", "0.01", "10", "LAYOUT", "x"), "ERR bad layout: CLASSIC, BLOCKED or COUNTING"),
-    (("BF.INSERT", "k", "HASH", "x", "ITEMS", "a"), "ERR bad hash: XXH64 or FNV1A"),
+    (("BF.INSERT", "k", "HASH", "x", "ITEMS", "a"), "ERR bad hash: XXH64, FNV1A or SIP13"),
     (("BF.EXPORT", "k", "FORMAT", "x"), "ERR bad format: portable, sstable, leveldb, parquet, redisbloom or valkeybloom"),
 ])
 def test_a_bad_word_gets_the_legal_ones(call, words, text):

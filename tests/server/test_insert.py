@@ -142,7 +142,7 @@ def test_bad_value_is_refused_whether_the_filter_exists_or_not(call, option, val
     assert_refused(call, text, "BF.INSERT", "k", option, value, "ITEMS", "a")
 
 
-@pytest.mark.parametrize("option, text", [("LAYOUT", "err bad layout: classic, blocked or counting"), ("HASH", "err bad hash: xxh64 or fnv1a")])
+@pytest.mark.parametrize("option, text", [("LAYOUT", "err bad layout: classic, blocked or counting"), ("HASH", "err bad hash: xxh64, fnv1a or sip13")])
 def test_unknown_layout_or_hash_is_refused(call, option, text):
     assert assert_one_error(call, "BF.INSERT", "k", option, "FOO", "ITEMS", "a").lower() == text
 

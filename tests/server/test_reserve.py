@@ -279,7 +279,7 @@ def test_more_words_than_any_valid_command_still_get_a_specific_error(call):
     assert_refused(call, UNKNOWN, "BF.RESERVE", "k", "0.01", "100", *["FOO"] * 100)
 
 
-@pytest.mark.parametrize("option, text", [("LAYOUT", "ERR bad layout: CLASSIC, BLOCKED or COUNTING"), ("HASH", "ERR bad hash: XXH64 or FNV1A")])
+@pytest.mark.parametrize("option, text", [("LAYOUT", "ERR bad layout: CLASSIC, BLOCKED or COUNTING"), ("HASH", "ERR bad hash: XXH64, FNV1A or SIP13")])
 @pytest.mark.parametrize("value", ["FOO", "", "CLASSICAL", "XXH", "XXH3", "EXPANSION"])
 def test_unknown_layout_or_hash_is_refused(call, option, text, value):
     assert_refused(call, text, "BF.RESERVE", "k", "0.01", "100", option, value)
