@@ -478,8 +478,8 @@ static void fill_random(struct rng *r, uint8_t *bytes) {
     static const uint8_t EXTREMES[] = {0, 1, 7, 8, 14, 15};
     for (size_t i = 0; i < MOST_BYTES; i++) {
         uint8_t any = (uint8_t)rng_next(r);
-        bytes[i] =
-            rng_below(r, 2) ? any : (uint8_t)(EXTREMES[any % 6] | EXTREMES[any / 6 % 6] << 4);
+        bytes[i] = (uint8_t)(EXTREMES[any % 6] | EXTREMES[any / 6 % 6] << 4);
+        if (rng_below(r, 2)) bytes[i] = any;
     }
 }
 
