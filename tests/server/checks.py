@@ -75,12 +75,13 @@ COMMANDS = {
     "BF.DEL": (-3, ("k", "a")),
     "BF.COUNT": (3, ("k", "a")),
     "BF.STATS": (2, ("k",)),
+    "BF.LOAD": (3, ("k", "data")),
     "BF.IMPORT": (-6, ("k", "FORMAT", "portable", "DATA", b"\1\0\0\0\10\0\0\0\0\0\0\0\1")),
 }
 # dest and sources, where others have one key
 COMBINING = ("BF.MERGE", "BF.INTERSTORE")
 WRITES = (
-    "BF.RESERVE", "BF.ADD", "BF.MADD", "BF.INSERT", "BF.DEL", "BF.LOADCHUNK", "BF.IMPORT", "BF.CLEAR", "BF.ROTATE", *COMBINING,
+    "BF.RESERVE", "BF.ADD", "BF.MADD", "BF.INSERT", "BF.DEL", "BF.LOADCHUNK", "BF.LOAD", "BF.IMPORT", "BF.CLEAR", "BF.ROTATE", *COMBINING,
 )  # fmt: skip
 
 LAYER_LINE = re.compile(

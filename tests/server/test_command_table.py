@@ -108,6 +108,7 @@ SYNTAX_WORDS = {
     "BF.MERGE": set(),
     "BF.INTERSTORE": set(),
     "BF.CLEAR": set(),
+    "BF.LOAD": set(),
     "BF.ROTATE": set(),
     "BF.DEL": set(),
     "BF.COUNT": set(),
