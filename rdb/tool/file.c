@@ -181,7 +181,7 @@ void file_check_format(const struct filter *filter, enum file_format format) {
     if (format == FILE_DUMP) {
         const char *field = dump_obstacle(filter), *whose = "RedisBloom";
         if (filter->growth == GROWTH_RATIO) whose = "valkey-bloom";
-        if (field) tool_die("cannot write dump: field %s of %s's is out of range", field, whose);
+        if (field) tool_die("cannot write dump: %s's field %s is out of its range", whose, field);
         return;
     }
     const char *obstacle = formats_obstacle(filter, (enum format)format);

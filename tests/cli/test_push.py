@@ -11,6 +11,8 @@ import pytest
 
 from test_tool import TOOL, WORDS, built, lines, r, run, server, words_file  # noqa: F401  (fixtures)
 
+from test_valkeybloom import load_string
+
 from filters import until
 from formats_model import RedisBloom
 from redis_server import Server
@@ -34,14 +36,17 @@ def large(tmp_path):
     return path
 
 
-@pytest.fixture
-def foreign(tmp_path):
-    """A filter of RedisBloom's, 2 MB."""
-    model = RedisBloom(0.01, 1_500_000)
-    for item in WORDS[:100]:
-        model.add(item)
+@pytest.fixture(params=["redisbloom", "valkeybloom"])
+def foreign(tmp_path, request):
+    """A filter of another program's, 2 MB."""
     path = tmp_path / "foreign"
-    path.write_bytes(model.data)
+    if request.param == "redisbloom":
+        model = RedisBloom(0.01, 1_500_000)
+        for item in WORDS[:100]:
+            model.add(item)
+        path.write_bytes(model.data)
+    else:
+        path.write_bytes(load_string([(bytes(2_000_000), 7, 0, 1_500_000)]))
     return path
 
 
@@ -138,13 +143,13 @@ def dump(client, key):
 
 
 @pytest.mark.parametrize("replace", [[], ["--replace"]])
-def test_redisblooms_filter_is_not_there_before_it_is_complete(foreign, r, server, halfway, replace):  # noqa: F811
+def test_a_foreign_filter_is_not_there_before_it_is_complete(foreign, r, server, halfway, replace):  # noqa: F811
     process, proxy = halfway(foreign, "k", *replace)
     assert not r.exists("k")
     proxy.resume()
     assert end_of(process) == (0, "")
     assert r.keys() == [b"k"] and r.ttl("k") == -1
-    assert dump(r, "k") == foreign.read_bytes()
+    assert run("pull", "--key", "k", "-s", server.socket) == foreign.read_bytes()
 
 
 @pytest.mark.parametrize("key", ["k", "{tag}:k", "a{b", "a}b", "{}x{y}", ""])
@@ -251,13 +256,15 @@ def test_a_reader_that_has_gone_ends_pull_as_it_ends_cat(large, r, server):  # n
 # side by side
 
 
-@pytest.mark.parametrize("kind", ["bloomport", "redisbloom"])
+@pytest.mark.parametrize("kind", ["bloomport", "redisbloom", "valkeybloom"])
 def test_two_pushes_at_the_same_time_leave_one_complete_filter(tmp_path, r, server, kind):  # noqa: F811
     """The sizes are unequal, so that the pieces of one cannot be those of the other."""
     paths = [tmp_path / "a", tmp_path / "b"]
     for number, path in enumerate(paths):
         if kind == "redisbloom":
             path.write_bytes(RedisBloom(0.01, 300_000 * (1 + number)).data)
+        elif kind == "valkeybloom":
+            path.write_bytes(load_string([(bytes(400_000 * (1 + number)), 7, 0, 300_000 * (1 + number))]))
         else:
             run("build", "--capacity", 300_000 * (1 + number), "-o", path, stdin=lines(WORDS[number::2]))
     whole = set()
