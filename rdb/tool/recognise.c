@@ -2,8 +2,8 @@
  *
  * A dump begins with its magic. No other format can begin so: k would be over 255, m over 2^60.
  * Parquet begins with 0x15 and a byte over 0; a portable file with k = 21 begins with 0x15 and 0.
- * The other formats state the length of the file in their first bytes, each at another place, so
- * that a file fits one of them only. */
+ * Three formats state the length of the file in their first bytes, each at another place, so that a
+ * file fits one of them only. valkey-bloom's begins with four fields of narrow range. */
 
 #include "rdb/tool/recognise.h"
 
@@ -30,7 +30,8 @@ static bool fits(enum format format, const uint8_t *bytes, size_t len) {
     return formats_decode(format, bytes, len, &how, 0, &filter, &fault) == STATUS_NOMEM;
 }
 
-/* Whether the fields before the layers of a BF.LOAD string could be those of a filter. */
+/* Whether the fields before the layers of a BF.LOAD string could be those of a filter. The rest is
+ * left to the decoder, which names what is wrong. */
 static bool begins_as_valkeybloom(const uint8_t *bytes, size_t len) {
     struct reader r = {bytes, len, false};
     uint8_t version = take_u8(&r);
@@ -42,15 +43,14 @@ static bool begins_as_valkeybloom(const uint8_t *bytes, size_t len) {
 }
 
 enum file_format recognise_format(const uint8_t *bytes, size_t len) {
-    static const enum format BY_LENGTH[] = {FORMAT_VALKEYBLOOM, FORMAT_REDISBLOOM, FORMAT_PORTABLE,
-                                            FORMAT_SSTABLE};
+    static const enum format BY_LENGTH[] = {FORMAT_REDISBLOOM, FORMAT_PORTABLE, FORMAT_SSTABLE};
     if (begins(bytes, len, "BLOOMPRT")) return FILE_DUMP;
     if (len >= 2 && bytes[0] == 0x15 && bytes[1] != 0) return (enum file_format)FORMAT_PARQUET;
     for (size_t i = 0; i < sizeof(BY_LENGTH) / sizeof(BY_LENGTH[0]); i++) {
         if (fits(BY_LENGTH[i], bytes, len)) return (enum file_format)BY_LENGTH[i];
     }
-    bool is_damaged = begins_as_valkeybloom(bytes, len);
-    return is_damaged ? (enum file_format)FORMAT_VALKEYBLOOM : FILE_UNKNOWN;
+    bool is_valkeybloom = begins_as_valkeybloom(bytes, len);
+    return is_valkeybloom ? (enum file_format)FORMAT_VALKEYBLOOM : FILE_UNKNOWN;
 }
 
 /* ---- Other files -------------------------------------------------------------------------- */

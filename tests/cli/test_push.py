@@ -253,6 +253,67 @@ def test_a_reader_that_has_gone_ends_pull_as_it_ends_cat(large, r, server):  # n
         assert process.wait() == -signal.SIGPIPE and process.stderr.read() == b""
 
 
+class Between:
+    """Passes one command after another to a server, and calls `act` before the second."""
+
+    def __init__(self, path, target, act):
+        self.path, self.target, self.act = path, target, act
+        self.listener = socket.socket(socket.AF_UNIX)
+        self.listener.bind(str(path))
+        self.listener.listen(1)
+        self.thread = threading.Thread(target=self.forward, daemon=True)
+        self.thread.start()
+
+    def forward(self):
+        tool = self.listener.accept()[0]
+        server_end = socket.socket(socket.AF_UNIX)
+        server_end.connect(self.target)
+        back = threading.Thread(target=self.answer, args=(server_end, tool), daemon=True)
+        back.start()
+        count = 0
+        while command := tool.recv(65536):
+            count += 1
+            if count == 2:
+                self.act()
+            server_end.sendall(command)
+        server_end.shutdown(socket.SHUT_RDWR)
+        back.join()
+        tool.close()
+        server_end.close()
+
+    @staticmethod
+    def answer(server_end, tool):
+        try:
+            while data := server_end.recv(65536):
+                tool.sendall(data)
+        except OSError:
+            pass  # the tool has gone
+
+
+@pytest.mark.parametrize("act", ["add", "nothing"])
+@pytest.mark.parametrize("kind", ["bloomport", "redisbloom", "valkeybloom"])
+def test_a_filter_that_is_added_to_while_it_is_pulled_is_refused(tmp_path, r, server, kind, act):  # noqa: F811
+    path = tmp_path / "f"
+    if kind == "redisbloom":
+        path.write_bytes(RedisBloom(0.01, 1000).data)
+    elif kind == "valkeybloom":
+        path.write_bytes(load_string([(bytes(1200), 7, 0, 1000)]))
+    else:
+        run("build", "--capacity", 1000, "--format", "dump", "-o", path, stdin=lines(WORDS[:10]))
+    run("push", path, "--key", "k", "-s", server.socket)
+    adds = {"add": lambda: r.execute_command("BF.ADD", "k", "new"), "nothing": lambda: None}
+    between = Between(tmp_path / "between", server.socket, adds[act])
+    out = tmp_path / "out"
+    words = ("pull", "--key", "k", "-s", between.path, "-o", out, "--format", "dump" if kind == "bloomport" else kind)
+    if act == "add":
+        assert "changed while it was pulled" in run(*words, status=2) and not out.exists()
+    else:
+        run(*words)
+        assert out.read_bytes() == path.read_bytes()
+    between.thread.join(60)
+    between.listener.close()
+
+
 # side by side
 
 

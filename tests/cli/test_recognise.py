@@ -4,6 +4,7 @@ of Redis and Valkey, what a server answers to DUMP, what gzip, zstd and xz write
 import gzip
 import lzma
 import shutil
+import struct
 import subprocess
 
 import pytest
@@ -74,6 +75,16 @@ def test_a_file_cut_off_is_named_by_the_format_that_it_began_as(tmp_path, built)
         for bad in data[:-1], data + b"\0":
             path.write_bytes(bad)
             assert "bad %s data: " % name in run("info", path, status=2)
+
+
+def test_a_portable_file_cut_off_is_named_portable_whatever_its_bits_are(tmp_path):
+    path = tmp_path / "f"
+    for bits in b"\xff" * 100, b"\xff" * 9 + b"\0" + b"\xff" * 90, b"\xff" * 98 + b"\7\7", bytes(100):
+        for k in 1, 7:
+            path.write_bytes(struct.pack("<IQ", k, 800) + bits)
+            assert info(path)["format"] == "portable"
+            path.write_bytes(struct.pack("<IQ", k, 800) + bits[:-1])
+            assert "bad portable data: length" in run("info", path, status=2)
 
 
 # other files

@@ -193,6 +193,18 @@ def test_valkeyblooms_filter_becomes_a_native_one_with_the_same_answers(file, se
     assert run("pull", "--key", "k", "-s", server.socket, "--format", "dump") == native.read_bytes()
 
 
+@pytest.mark.parametrize("key", FIXTURES)
+def test_the_native_filter_promises_no_less_than_its_layers_have(file, key):
+    """valkey-bloom gives all of the rate to the first layer; ours is that of all layers, those to come included."""
+    _, expansion, error_rate, ratio, _, nlayers = FIXED.unpack_from(FIXTURES[key].data)
+    (promised,) = struct.unpack_from("<d", run("convert", file(FIXTURES[key].data), "--to", "dump"), 24)
+    rates = sum(error_rate * ratio**i for i in range(nlayers))
+    if expansion == 0:
+        assert promised == error_rate
+    else:
+        assert rates < promised < 1 or promised == 1 - 2**-53
+
+
 def test_a_foreign_key_is_pulled_as_a_native_dump_on_demand(file, server, r):  # noqa: F811
     data = FIXTURES["scaling"].data
     r.execute_command("BF.LOAD", "k", data)
