@@ -6,13 +6,13 @@
 #include "module/core/combine.h"
 #include "module/core/mem.h"
 #include "module/core/window.h"
-#include "rdb/bytes.h"
 #include "rdb/codec.h"
 #include "rdb/formats/redisbloom.h"
 #include "rdb/formats/valkeybloom.h"
 #include "rdb/tool/options.h"
 #include "rdb/tool/output.h"
 #include "rdb/tool/progress.h"
+#include "rdb/tool/recognise.h"
 #include "rdb/tool/tool.h"
 
 #include <errno.h>
@@ -22,7 +22,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#define MAGIC "BLOOMPRT"
 #define FIRST_READ ((size_t)64 * 1024)
 
 const char *file_format_name(enum file_format format) {
@@ -79,39 +78,6 @@ static struct bytes get_bytes(const char *path) {
 
 /* ---- Decoding ----------------------------------------------------------------------------- */
 
-/* No other format can begin like a dump: k would be over 255, m over 2^60. Parquet begins with
- * 0x15 and a byte over 0; a portable file with k = 21 begins with 0x15 and 0. RedisBloom's header
- * and valkey-bloom's fields give the length of the file. The other formats cannot be told apart. */
-static bool is_redisbloom(const struct bytes *bytes) {
-    struct reader r = {bytes->at, bytes->len, false};
-    struct filter *filter;
-    const char *fault;
-    if (redisbloom_decode_header(&r, &filter, &fault) != STATUS_OK) return false;
-    bool fits = filter_array_bytes(filter) == r.left;
-    filter_free(filter);
-    return fits;
-}
-
-static bool is_valkeybloom(const struct bytes *bytes) {
-    struct filter *filter;
-    const char *fault;
-    enum status st =
-        valkeybloom_decode_load(bytes->at, bytes->len, FILTER_NO_LIMIT, &filter, &fault);
-    if (st == STATUS_OK) filter_free(filter);
-    return st != STATUS_CORRUPT;
-}
-
-static enum file_format recognise(const struct bytes *bytes) {
-    if (bytes->len >= strlen(MAGIC) && memcmp(bytes->at, MAGIC, strlen(MAGIC)) == 0) {
-        return FILE_DUMP;
-    }
-    if (bytes->len >= 2 && bytes->at[0] == 0x15 && bytes->at[1] != 0) {
-        return (enum file_format)FORMAT_PARQUET;
-    }
-    if (is_valkeybloom(bytes)) return (enum file_format)FORMAT_VALKEYBLOOM;
-    return is_redisbloom(bytes) ? (enum file_format)FORMAT_REDISBLOOM : FILE_PORTABLE;
-}
-
 static enum status decode_dump(const struct bytes *bytes, struct filter **out, const char **fault) {
     *fault = "header";
     size_t at = codec_header_length(bytes->at, bytes->len);
@@ -140,10 +106,21 @@ fail:
     return STATUS_CORRUPT;
 }
 
+/* The format of a file when the user names none. What resembles nothing is read as portable, whose
+ * decoder has the error. */
+static enum file_format recognise(const char *path, const struct bytes *bytes) {
+    enum file_format format = recognise_format(bytes->at, bytes->len);
+    if (format != FILE_UNKNOWN) return format;
+    const char *other = recognise_other(bytes->at, bytes->len);
+    if (other) tool_die("%s: not a filter file (looks like %s)", path, other);
+    return FILE_PORTABLE;
+}
+
 struct filter *file_load(const char *path, const struct options *options,
                          enum file_format *format) {
     struct bytes bytes = get_bytes(path);
-    enum file_format found = options->from == FILE_UNKNOWN ? recognise(&bytes) : options->from;
+    bool is_named = options->from != FILE_UNKNOWN;
+    enum file_format found = is_named ? options->from : recognise(path, &bytes);
     struct formats_options how = {options->capacity, 0, options->scheme, true};
     struct filter *filter = NULL;
     const char *fault = NULL;
@@ -204,7 +181,7 @@ void file_check_format(const struct filter *filter, enum file_format format) {
     if (format == FILE_DUMP) {
         const char *field = dump_obstacle(filter), *whose = "RedisBloom";
         if (filter->growth == GROWTH_RATIO) whose = "valkey-bloom";
-        if (field) tool_die("cannot write dump: %s's %s are out of its range", whose, field);
+        if (field) tool_die("cannot write dump: %s's field %s is out of its range", whose, field);
         return;
     }
     const char *obstacle = formats_obstacle(filter, (enum format)format);

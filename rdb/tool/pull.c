@@ -20,7 +20,7 @@ static struct filter *receive_header(struct server *server, const char *key) {
     enum status st = codec_decode_header(bytes, len, FILTER_NO_LIMIT, &filter);
     if (st == STATUS_NOMEM) tool_die("no memory for a filter of this size");
     if (st != STATUS_OK || next != 1 || filter->is_loading) {
-        tool_die("'%s' on the server is not a dump of bloomport or RedisBloom", key);
+        tool_die("'%s' on the server is not a filter that this version can pull", key);
     }
     filter->is_loading = !filter->is_foreign;
     if (filter->is_loading) filter->loaded = 0;
@@ -40,8 +40,8 @@ static void take_piece(struct filter *filter, uint64_t at, uint64_t next, const 
     if (result != CODEC_PIECE_STORED && !is_known) tool_die(CHANGED);
 }
 
-/* RedisBloom's header has counts of items, but none of set bits: the header at the end must equal
- * the one at the beginning. */
+/* The headers of foreign filters have counts of items, but none of set bits: the header at the end
+ * must equal the one at the beginning. */
 static void check_header(struct server *server, const char *key, const struct filter *filter) {
     size_t expected = codec_header_size(filter), len;
     uint8_t *header = tool_alloc(expected);

@@ -10,7 +10,7 @@
  *   info.c      a filter -> its numbers      size.c    the calculator
  *   convert.c   convert and merge            server.c  the connection to a server
  *   push.c      a file -> a server           pull.c    a server -> a file
- *   progress.c  the bar on a terminal
+ *   progress.c  the bar on a terminal       recognise.c what a file is
  *
  * Every error ends the program: tool_die prints it in one line and exits with status 2. The end of
  * the process frees the memory. */

@@ -11,6 +11,8 @@ import pytest
 
 from test_tool import TOOL, WORDS, built, lines, r, run, server, words_file  # noqa: F401  (fixtures)
 
+from test_valkeybloom import load_string
+
 from filters import until
 from formats_model import RedisBloom
 from redis_server import Server
@@ -34,14 +36,17 @@ def large(tmp_path):
     return path
 
 
-@pytest.fixture
-def foreign(tmp_path):
-    """A filter of RedisBloom's, 2 MB."""
-    model = RedisBloom(0.01, 1_500_000)
-    for item in WORDS[:100]:
-        model.add(item)
+@pytest.fixture(params=["redisbloom", "valkeybloom"])
+def foreign(tmp_path, request):
+    """A filter of another program's, 2 MB."""
     path = tmp_path / "foreign"
-    path.write_bytes(model.data)
+    if request.param == "redisbloom":
+        model = RedisBloom(0.01, 1_500_000)
+        for item in WORDS[:100]:
+            model.add(item)
+        path.write_bytes(model.data)
+    else:
+        path.write_bytes(load_string([(bytes(2_000_000), 7, 0, 1_500_000)]))
     return path
 
 
@@ -138,13 +143,13 @@ def dump(client, key):
 
 
 @pytest.mark.parametrize("replace", [[], ["--replace"]])
-def test_redisblooms_filter_is_not_there_before_it_is_complete(foreign, r, server, halfway, replace):  # noqa: F811
+def test_a_foreign_filter_is_not_there_before_it_is_complete(foreign, r, server, halfway, replace):  # noqa: F811
     process, proxy = halfway(foreign, "k", *replace)
     assert not r.exists("k")
     proxy.resume()
     assert end_of(process) == (0, "")
     assert r.keys() == [b"k"] and r.ttl("k") == -1
-    assert dump(r, "k") == foreign.read_bytes()
+    assert run("pull", "--key", "k", "-s", server.socket) == foreign.read_bytes()
 
 
 @pytest.mark.parametrize("key", ["k", "{tag}:k", "a{b", "a}b", "{}x{y}", ""])
@@ -248,16 +253,79 @@ def test_a_reader_that_has_gone_ends_pull_as_it_ends_cat(large, r, server):  # n
         assert process.wait() == -signal.SIGPIPE and process.stderr.read() == b""
 
 
+class Between:
+    """Passes one command after another to a server, and calls `act` before the second."""
+
+    def __init__(self, path, target, act):
+        self.path, self.target, self.act = path, target, act
+        self.listener = socket.socket(socket.AF_UNIX)
+        self.listener.bind(str(path))
+        self.listener.listen(1)
+        self.thread = threading.Thread(target=self.forward, daemon=True)
+        self.thread.start()
+
+    def forward(self):
+        tool = self.listener.accept()[0]
+        server_end = socket.socket(socket.AF_UNIX)
+        server_end.connect(self.target)
+        back = threading.Thread(target=self.answer, args=(server_end, tool), daemon=True)
+        back.start()
+        count = 0
+        while command := tool.recv(65536):
+            count += 1
+            if count == 2:
+                self.act()
+            server_end.sendall(command)
+        server_end.shutdown(socket.SHUT_RDWR)
+        back.join()
+        tool.close()
+        server_end.close()
+
+    @staticmethod
+    def answer(server_end, tool):
+        try:
+            while data := server_end.recv(65536):
+                tool.sendall(data)
+        except OSError:
+            pass  # the tool has gone
+
+
+@pytest.mark.parametrize("act", ["add", "nothing"])
+@pytest.mark.parametrize("kind", ["bloomport", "redisbloom", "valkeybloom"])
+def test_a_filter_that_is_added_to_while_it_is_pulled_is_refused(tmp_path, r, server, kind, act):  # noqa: F811
+    path = tmp_path / "f"
+    if kind == "redisbloom":
+        path.write_bytes(RedisBloom(0.01, 1000).data)
+    elif kind == "valkeybloom":
+        path.write_bytes(load_string([(bytes(1200), 7, 0, 1000)]))
+    else:
+        run("build", "--capacity", 1000, "--format", "dump", "-o", path, stdin=lines(WORDS[:10]))
+    run("push", path, "--key", "k", "-s", server.socket)
+    adds = {"add": lambda: r.execute_command("BF.ADD", "k", "new"), "nothing": lambda: None}
+    between = Between(tmp_path / "between", server.socket, adds[act])
+    out = tmp_path / "out"
+    words = ("pull", "--key", "k", "-s", between.path, "-o", out, "--format", "dump" if kind == "bloomport" else kind)
+    if act == "add":
+        assert "changed while it was pulled" in run(*words, status=2) and not out.exists()
+    else:
+        run(*words)
+        assert out.read_bytes() == path.read_bytes()
+    between.thread.join(60)
+    between.listener.close()
+
+
 # side by side
 
 
-@pytest.mark.parametrize("kind", ["bloomport", "redisbloom"])
+@pytest.mark.parametrize("kind", ["bloomport", "redisbloom", "valkeybloom"])
 def test_two_pushes_at_the_same_time_leave_one_complete_filter(tmp_path, r, server, kind):  # noqa: F811
     """The sizes are unequal, so that the pieces of one cannot be those of the other."""
     paths = [tmp_path / "a", tmp_path / "b"]
     for number, path in enumerate(paths):
         if kind == "redisbloom":
             path.write_bytes(RedisBloom(0.01, 300_000 * (1 + number)).data)
+        elif kind == "valkeybloom":
+            path.write_bytes(load_string([(bytes(400_000 * (1 + number)), 7, 0, 300_000 * (1 + number))]))
         else:
             run("build", "--capacity", 300_000 * (1 + number), "-o", path, stdin=lines(WORDS[number::2]))
     whole = set()

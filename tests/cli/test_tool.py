@@ -26,7 +26,7 @@ from redisbloom import FIXTURES, PROBES  # noqa: E402
 TOOL = os.environ.get("BLOOMPORT_TOOL", str(REPO / "build" / "bloomport"))
 WORDS = [b"item:%d" % i for i in range(5000)]
 OTHERS = [b"other:%d" % i for i in range(5000)]
-FORMATS = ["portable", "sstable", "leveldb", "parquet", "redisbloom", "dump"]
+FORMATS = ["portable", "sstable", "leveldb", "parquet", "redisbloom", "valkeybloom", "dump"]
 
 
 def run(*words, stdin=b"", status=0, cwd=None):
