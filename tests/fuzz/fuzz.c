@@ -76,7 +76,8 @@ static uint64_t count_ones(const struct layer *layer) {
     unsigned width = layer->layout == LAYOUT_COUNTING ? 4 : 1, per_byte = 8 / width;
     uint64_t ones = 0, bytes = array_bytes(layer);
     for (uint64_t p = 0; p < bytes * per_byte; p++) {
-        unsigned value = layer->bits[p / per_byte] >> width * (p % per_byte) & ((1U << width) - 1);
+        unsigned byte = layer->bits[p / per_byte];
+        unsigned value = byte >> width * (p % per_byte) & ((1U << width) - 1);
         CLAIM(p < layer->nbits || value == 0);
         ones += value != 0;
     }

@@ -232,8 +232,8 @@ static void compare(const struct model *model, const struct filter *filter) {
         CLAIM(layer->start == naive->start);
         for (uint64_t p = 0; p < naive->m; p++) {
             bool counts = model->layout == LAYOUT_COUNTING;
-            unsigned bit = counts ? layer->bits[p >> 1] >> (4 * (p & 1)) & 15
-                                  : layer->bits[p >> 3] >> (p & 7) & 1;
+            unsigned byte = layer->bits[counts ? p >> 1 : p >> 3];
+            unsigned bit = counts ? byte >> (4 * (p & 1)) & 15 : byte >> (p & 7) & 1;
             CLAIM(bit == naive->bits[p]);
         }
     }

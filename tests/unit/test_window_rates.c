@@ -90,7 +90,8 @@ static double measured_rate(const struct filter *filter, uint64_t now, struct rn
 
 static void assert_rate(const char *what, const struct filter *filter, uint64_t now, struct rng *r,
                         double promised) {
-    uint64_t lookups = (promised >= 0.05 ? 100000 : promised >= 0.005 ? 200000 : 400000) / SLOWER;
+    uint64_t lookups = promised >= 0.05 ? 100000 : promised >= 0.005 ? 200000 : 400000;
+    lookups /= SLOWER;
     double rate = measured_rate(filter, now, r, lookups), most = TOLERANCE * promised;
     double bound = most + SIGMAS * sqrt(most * (1 - most) / (double)lookups);
     print_message("%s %s g=%u p=%.3g: %.5f measured, bound %.5f, %llu lookups, %u layers\n",
