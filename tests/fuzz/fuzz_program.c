@@ -385,10 +385,31 @@ static void claim_loadable(const struct state *s) {
 
 /* ---- The program ---------------------------------------------------------------------------- */
 
+/* The layout and the scheme. With bit 8 set, two of the schemes are others: sip13, ours and
+ * valkey-bloom's. */
+static void take_kind(uint8_t kind, struct filter_params *params) {
+    static const enum scheme SCHEMES[] = {SCHEME_XXH64,   SCHEME_FNV1A,  SCHEME_MURMUR,
+                                          SCHEME_LEVELDB, SCHEME_SIP13,  SCHEME_SIP13,
+                                          SCHEME_MURMUR,  SCHEME_LEVELDB};
+    params->layout = kind & 4 ? LAYOUT_BLOCKED : LAYOUT_CLASSIC;
+    params->scheme = kind & 4 ? SCHEME_XXH64 : SCHEMES[kind % 4 + (kind & 8 ? 4 : 0)];
+    if (params->scheme == SCHEME_SIP13) {
+        params->seed = (struct seed){{kind, params->capacity, ~(uint64_t)kind, 1}};
+    }
+}
+
+/* Filters of other programs' types are CLASSIC and sized by error rate. */
+static void take_foreign(uint8_t kind, struct filter_params *params) {
+    bool is_redisbloom = params->scheme == SCHEME_MURMUR;
+    bool is_valkeybloom = params->scheme == SCHEME_SIP13 && kind % 4 == 1;
+    if (!(kind & 8) || params->bits_per_key != 0 || !(is_redisbloom || is_valkeybloom)) return;
+    params->is_foreign = true;
+    params->growth = is_redisbloom ? GROWTH_HALVING : GROWTH_RATIO;
+    params->ratio = is_redisbloom ? 0 : 0.5;
+}
+
 static struct filter_params take_shape(struct reader *r) {
     static const double RATES[] = {0.5, 0.1, 0.01, 0.001};
-    static const enum scheme SCHEMES[] = {SCHEME_XXH64, SCHEME_FNV1A, SCHEME_MURMUR,
-                                          SCHEME_LEVELDB};
     struct filter_params params = {.capacity = 1 + take_u8(r) % 24};
     uint8_t rate = take_u8(r);
     if (rate & 4) {
@@ -398,8 +419,7 @@ static struct filter_params take_shape(struct reader *r) {
     }
     params.expansion = take_u8(r) % 4;
     uint8_t kind = take_u8(r);
-    params.layout = kind & 4 ? LAYOUT_BLOCKED : LAYOUT_CLASSIC;
-    params.scheme = kind & 4 ? SCHEME_XXH64 : SCHEMES[kind % 4];
+    take_kind(kind, &params);
     if (kind & 16 && !(kind & 4)) {
         params.layout = LAYOUT_COUNTING;
         params.expansion = 0;
@@ -409,8 +429,7 @@ static struct filter_params take_shape(struct reader *r) {
         params.generations = GENERATIONS[kind >> 6];
         params.expansion += params.expansion == 0;
     }
-    if (kind & 48) return params;
-    params.is_foreign = params.scheme == SCHEME_MURMUR && (kind & 8) && params.bits_per_key == 0;
+    if (!(kind & 48)) take_foreign(kind, &params);
     return params;
 }
 
@@ -420,6 +439,7 @@ static struct model new_model(const struct filter_params *params) {
                           .window = UINT64_C(1000) * params->window,
                           .layout = params->layout,
                           .scheme = params->scheme,
+                          .seed = params->seed,
                           .is_foreign = params->is_foreign};
     while (model.step * params->generations < model.window) model.step++; // the least whole one
     return model;

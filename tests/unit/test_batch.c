@@ -184,14 +184,11 @@ static void blocked_windows_of_every_length_equal_one_by_one(void **state) {
 /* Each layer of every kind decides the answer alone once: its items are in no other layer. */
 static void an_item_of_any_layer_is_found_and_not_added_again(void **state) {
     (void)state;
-    static const struct shape SHAPES[] = {{LAYOUT_CLASSIC, SCHEME_XXH64, 65537, 7},
-                                          {LAYOUT_CLASSIC, SCHEME_XXH64, 65537, 33},
-                                          {LAYOUT_CLASSIC, SCHEME_FNV1A, 65537, 7},
-                                          {LAYOUT_CLASSIC, SCHEME_SIP13, 65537, 1},
-                                          {LAYOUT_CLASSIC, SCHEME_SIP13, 65537, 2},
-                                          {LAYOUT_CLASSIC, SCHEME_SIP13, 65537, 7},
-                                          {LAYOUT_CLASSIC, SCHEME_SIP13, 65537, 33},
-                                          {LAYOUT_BLOCKED, SCHEME_XXH64, 65536, 8}};
+    static const struct shape SHAPES[] = {
+        {LAYOUT_CLASSIC, SCHEME_XXH64, 65537, 7},  {LAYOUT_CLASSIC, SCHEME_XXH64, 65537, 33},
+        {LAYOUT_CLASSIC, SCHEME_FNV1A, 65537, 7},  {LAYOUT_CLASSIC, SCHEME_SIP13, 65537, 1},
+        {LAYOUT_CLASSIC, SCHEME_SIP13, 65537, 2},  {LAYOUT_CLASSIC, SCHEME_SIP13, 65537, 7},
+        {LAYOUT_CLASSIC, SCHEME_SIP13, 65537, 33}, {LAYOUT_BLOCKED, SCHEME_XXH64, 65536, 8}};
     for (size_t i = 0; i < COUNT(SHAPES); i++) {
         struct filter *filter = built(SHAPES[i], 5, 50);
         struct window all = window_of(SHAPES[i].scheme, 0, 200); // of layers 0 to 3

@@ -1,5 +1,5 @@
-/* Version 2 of the header, for windows and COUNTING, against rdb/FORMAT.md. What version 1 says is
- * in test_codec.c; nothing of that may come as version 2. */
+/* Version 2 of the header, for windows, COUNTING and keyed filters, against rdb/FORMAT.md. What
+ * version 1 says is in test_codec.c; nothing of that may come as version 2. */
 
 #include "tests/unit/windows.h"
 
@@ -113,6 +113,19 @@ static struct filter *small_counting(void) {
     return filter;
 }
 
+/* A keyed filter of three layers. */
+static struct filter *small_keyed(void) {
+    struct filter_params params = {.capacity = 20,
+                                   .error_rate = 0.01,
+                                   .expansion = 2,
+                                   .scheme = SCHEME_SIP13,
+                                   .seed = ITEM_SEED};
+    struct filter *filter = filter_as(&params);
+    fill_to(filter, 100, 0);
+    assert_int_equal(filter->nlayers, 3);
+    return filter;
+}
+
 static struct header header_of(struct filter *filter) {
     struct header header = encode(filter);
     filter_free(filter);
@@ -169,7 +182,7 @@ static void windows_of_all_shapes_come_back_as_they_went(void **state) {
 
 static void counting_filters_come_back_as_they_went(void **state) {
     (void)state;
-    static const enum scheme SCHEMES[] = {SCHEME_XXH64, SCHEME_FNV1A, SCHEME_MURMUR,
+    static const enum scheme SCHEMES[] = {SCHEME_XXH64, SCHEME_FNV1A, SCHEME_MURMUR, SCHEME_SIP13,
                                           SCHEME_LEVELDB};
     for (size_t s = 0; s < COUNT(SCHEMES); s++) {
         for (uint64_t capacity = 1; capacity < 40; capacity += 3) {
@@ -178,7 +191,9 @@ static void counting_filters_come_back_as_they_went(void **state) {
                                            .error_rate = 0.01,
                                            .layout = LAYOUT_COUNTING,
                                            .scheme = SCHEMES[s]};
+            if (params.scheme == SCHEME_SIP13) params.seed = ITEM_SEED;
             struct filter *filter = filter_as(&params);
+            if (params.scheme == SCHEME_MURMUR) filter->growth = GROWTH_HALVING; // as when loaded
             bool changed;
             assert_round_trip(filter, 2);
             fill_to(filter, capacity, 0);
@@ -192,9 +207,40 @@ static void counting_filters_come_back_as_they_went(void **state) {
     }
 }
 
+/* Plain ones, non-scaling or grown, and windows; of any seed, all zero and all ones too. */
+static void keyed_filters_come_back_as_they_went(void **state) {
+    (void)state;
+    const struct seed seeds[] = {ITEM_SEED,
+                                 {{0, 0, 0, 0}},
+                                 {{1, 0, 0, 0}},
+                                 {{0, 0, 0, 1}},
+                                 {{UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX}}};
+    for (size_t i = 0; i < COUNT(seeds); i++) {
+        for (uint32_t expansion = 0; expansion <= 2; expansion++) {
+            struct filter_params params = {.capacity = 30,
+                                           .error_rate = 0.01,
+                                           .expansion = expansion,
+                                           .scheme = SCHEME_SIP13,
+                                           .seed = seeds[i]};
+            struct filter *filter = filter_as(&params);
+            assert_round_trip(filter, 2);
+            fill_to(filter, expansion ? 200 : 30, 0);
+            assert_round_trip(filter, 2);
+            filter_free(filter);
+        }
+        struct filter_params params = window_params(LAYOUT_CLASSIC, 2);
+        params.scheme = SCHEME_SIP13;
+        params.seed = seeds[i];
+        struct filter *filter = filter_as(&params);
+        for (uint64_t j = 0; j < 500; j++) add_at(filter, j, START + 100 * j);
+        assert_round_trip(filter, 2);
+        filter_free(filter);
+    }
+}
+
 static void filters_half_way_through_loading_come_back_half_way(void **state) {
     (void)state;
-    struct filter *filters[] = {small_window(), small_counting()};
+    struct filter *filters[] = {small_window(), small_counting(), small_keyed()};
     for (size_t i = 0; i < COUNT(filters); i++) {
         struct filter *filter = filters[i];
         uint64_t total = filter->loaded;
@@ -261,6 +307,23 @@ static void the_fields_of_a_counting_filter_are_where_the_document_says(void **s
     filter_free(filter);
 }
 
+/* The seed's bytes stand as SEED gives them: its words are little-endian. */
+static void the_fields_of_a_keyed_filter_are_where_the_document_says(void **state) {
+    (void)state;
+    struct filter *filter = small_keyed();
+    struct header header = encode(filter);
+    assert_int_equal(header.len, 128 + 64 * 3 + 8);
+    assert_int_equal(header.bytes[AT_SCHEME], 3);
+    assert_int_equal(header.bytes[AT_LAYOUT], 0);
+    assert_memory_equal(header.bytes + AT_SEED,
+                        "\0\1\2\3\4\5\6\7\1\0\0\0\0\0\0\0"
+                        "\377\377\377\377\377\377\377\377\3\0\0\0\0\0\0\0",
+                        32);
+    for (size_t i = AT_WINDOW; i < AT_SEED; i++) assert_int_equal(header.bytes[i], 0);
+    for (size_t i = AT_ROOM; i < AT_LAYERS; i++) assert_int_equal(header.bytes[i], 0);
+    filter_free(filter);
+}
+
 /* The hash of a filter's header and bits. */
 static uint64_t golden_hash(struct filter *filter) {
     struct header header = encode(filter);
@@ -279,13 +342,15 @@ static void known_filters_have_their_golden_bytes(void **state) {
     (void)state;
     assert_int_equal(golden_hash(small_window()), UINT64_C(0x7af12e0891837cae));
     assert_int_equal(golden_hash(small_counting()), UINT64_C(0x3cfc7495de3c5275));
+    assert_int_equal(golden_hash(small_keyed()), UINT64_C(0x86c8ca79a425da08));
 }
 
 /* ---- Damage ---- */
 
 static void every_flipped_byte_is_refused(void **state) {
     (void)state;
-    struct header headers[] = {header_of(small_window()), header_of(small_counting())};
+    struct header headers[] = {header_of(small_window()), header_of(small_counting()),
+                               header_of(small_keyed())};
     for (size_t i = 0; i < COUNT(headers); i++) {
         struct header *header = &headers[i];
         for (size_t at = 0; at < header->len; at++) {
@@ -301,7 +366,8 @@ static void every_flipped_byte_is_refused(void **state) {
 
 static void every_truncation_and_extension_is_refused_even_with_a_good_checksum(void **state) {
     (void)state;
-    struct header headers[] = {header_of(small_window()), header_of(small_counting())};
+    struct header headers[] = {header_of(small_window()), header_of(small_counting()),
+                               header_of(small_keyed())};
     for (size_t i = 0; i < COUNT(headers); i++) {
         for (size_t len = 0; len < headers[i].len + 200; len++) {
             if (len == headers[i].len) continue;
@@ -353,7 +419,8 @@ static void fields_of_a_window_have_limits(void **state) {
         {"expansion 1", AT_EXPANSION, 4, 1, STATUS_OK},
         {"layout COUNTING", AT_LAYOUT, 1, LAYOUT_COUNTING, BAD},
         {"layout 3", AT_LAYOUT, 1, LAYOUT_COUNT, BAD},
-        {"scheme 3", AT_SCHEME, 1, 3, BAD},
+        {"scheme sip13, a seed of zeroes", AT_SCHEME, 1, SCHEME_SIP13, STATUS_OK},
+        {"scheme 5", AT_SCHEME, 1, SCHEME_COUNT, BAD},
         {"3 layers where 4 follow", AT_NLAYERS, 4, 3, BAD},
         {"5 layers where 4 follow", AT_NLAYERS, 4, 5, BAD},
         {"layers that wrap at 2^32", AT_NLAYERS, 4, 0x40000004, BAD}, // 64 * 2^30 = 0 mod 2^32
@@ -421,6 +488,49 @@ static void seed_and_room_must_be_zero(void **state) {
     }
 }
 
+/* Any seed is one; the other schemes have none, and BLOCKED has its own hash. */
+static void fields_of_a_keyed_filter_have_limits(void **state) {
+    (void)state;
+    static const struct field FIELDS[] = {
+        {"version 1", AT_VERSION, 4, 1, BAD},
+        {"scheme xxh64 with a seed", AT_SCHEME, 1, SCHEME_XXH64, BAD},
+        {"scheme fnv1a with a seed", AT_SCHEME, 1, SCHEME_FNV1A, BAD},
+        {"scheme leveldb with a seed", AT_SCHEME, 1, SCHEME_LEVELDB, BAD},
+        {"scheme 5", AT_SCHEME, 1, SCHEME_COUNT, BAD},
+        {"layout BLOCKED", AT_LAYOUT, 1, LAYOUT_BLOCKED, BAD},
+        {"layout COUNTING of three layers", AT_LAYOUT, 1, LAYOUT_COUNTING, BAD},
+        {"another seed", AT_SEED, 8, 0, STATUS_OK},
+        {"another seed's end", AT_SEED + 24, 8, UINT64_MAX, STATUS_OK},
+        {"room after the seed", AT_ROOM, 1, 1, BAD},
+        {"a window without generations", AT_WINDOW, 4, 60, BAD},
+        {"items over the capacity", LAYER(0, IN_ITEMS), 8, 21, BAD},
+        {"a start without a window", LAYER(0, IN_START), 8, START, BAD},
+    };
+    struct header header = header_of(small_keyed());
+    assert_each(&header, FIELDS, COUNT(FIELDS));
+    for (size_t at = AT_SEED; at < AT_ROOM; at += 8) set(&header, at, 8, 0);
+    assert_status(&header, STATUS_OK, "a seed of zeroes");
+    set(&header, AT_SCHEME, 1, SCHEME_XXH64);
+    assert_status(&header, BAD, "version 1 can say this");
+}
+
+/* One byte of the seed changed is another filter: what was there is not found in it. */
+static void a_filter_of_another_seed_does_not_find_the_items(void **state) {
+    (void)state;
+    struct filter *filter = small_keyed(), *other = copy_of(filter);
+    other->seed.keys[1] ^= 1;
+    int found = 0;
+    for (uint64_t i = 0; i < 90; i++) {
+        char text[24];
+        size_t len = (size_t)snprintf(text, sizeof text, "%d", (int)i);
+        assert_true(filter_contains(filter, filter_hash(filter, text, len)));
+        found += filter_contains(other, filter_hash(other, text, len));
+    }
+    assert_true(found <= 9); // 0.9 expected of 90 at 0.01; sigma 0.95, so this is over 8 sigma
+    filter_free(other);
+    filter_free(filter);
+}
+
 static void fields_of_a_counting_filter_have_limits(void **state) {
     (void)state;
     static const struct field FIELDS[] = {
@@ -486,10 +596,11 @@ static void decoding_out_of_memory_leaves_nothing(void **state) {
 static void random_damage_with_a_good_checksum_is_refused_or_means_what_it_says(void **state) {
     (void)state;
     struct rng r = rng_seeded(80);
-    struct header headers[] = {header_of(small_window()), header_of(small_counting())};
+    struct header headers[] = {header_of(small_window()), header_of(small_counting()),
+                               header_of(small_keyed())};
     int taken = 0;
-    for (int i = 0; i < 100000; i++) {
-        struct header header = headers[i % 2];
+    for (int i = 0; i < 150000; i++) {
+        struct header header = headers[i % 3];
         for (uint64_t flips = 1 + rng_below(&r, 3); flips > 0; flips--) {
             uint8_t bit = (uint8_t)(1U << rng_below(&r, 8));
             header.bytes[8 + rng_below(&r, header.len - 16)] ^= bit;
@@ -520,7 +631,7 @@ static enum codec_piece put(struct filter *filter, const struct filter *from, ui
 
 static void filters_that_forget_travel_in_pieces(void **state) {
     (void)state;
-    struct filter *filters[] = {small_window(), small_counting()};
+    struct filter *filters[] = {small_window(), small_counting(), small_keyed()};
     for (size_t i = 0; i < COUNT(filters); i++) {
         for (size_t most = 1; most < 200; most += 7) {
             struct header header = encode(filters[i]);
@@ -564,10 +675,12 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         spied(windows_of_all_shapes_come_back_as_they_went),
         spied(counting_filters_come_back_as_they_went),
+        spied(keyed_filters_come_back_as_they_went),
         spied(filters_half_way_through_loading_come_back_half_way),
         spied(plain_filters_stay_version_1),
         spied(the_fields_of_a_window_are_where_the_document_says),
         spied(the_fields_of_a_counting_filter_are_where_the_document_says),
+        spied(the_fields_of_a_keyed_filter_are_where_the_document_says),
         spied(known_filters_have_their_golden_bytes),
         spied(every_flipped_byte_is_refused),
         spied(every_truncation_and_extension_is_refused_even_with_a_good_checksum),
@@ -575,6 +688,8 @@ int main(void) {
         spied(starts_of_layers_have_an_order_a_step_and_an_age),
         spied(starts_end_at_2_to_the_63),
         spied(seed_and_room_must_be_zero),
+        spied(fields_of_a_keyed_filter_have_limits),
+        spied(a_filter_of_another_seed_does_not_find_the_items),
         spied(fields_of_a_counting_filter_have_limits),
         spied(a_counting_filter_of_two_layers_is_refused),
         spied(what_version_1_can_say_is_refused_as_version_2),

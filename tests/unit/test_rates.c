@@ -140,7 +140,7 @@ static const double RATES[] = {0.5, 0.1, 0.01, 0.001, 1e-4, 1e-6};
  * the errors of small arrays (the textbook's size measures 9 times the rate at 1,000 items, 8,000
  * times at 1), so only capacities where those occur are measured. */
 static int broken_by_error_rate(uint64_t capacity, struct geometry geometry) {
-    const char *what = geometry.layout == LAYOUT_BLOCKED  ? "error rate, blocked"
+    const char *what = geometry.layout == LAYOUT_BLOCKED ? "error rate, blocked"
                        : geometry.scheme == SCHEME_SIP13 ? "error rate, sip13"
                                                          : "error rate";
     int broken = 0;
@@ -206,8 +206,7 @@ static void check_every_small_capacity(enum scheme scheme) {
     int broken = 0;
     for (uint64_t capacity = 1; capacity <= 40; capacity++) {
         double rate = capacity % 2 ? 0.01 : 0.001;
-        struct filter_params params = {
-            .capacity = capacity, .error_rate = rate, .scheme = scheme};
+        struct filter_params params = {.capacity = capacity, .error_rate = rate, .scheme = scheme};
         struct sample sample = measure(&params, capacity, rate);
         broken += !is_kept("error rate, any n", &sample, rate);
     }
