@@ -300,7 +300,12 @@ static void take_estimates(struct model *model, const struct filter *filter) {
     CLAIM(filter->nlayers == model->nlayers);
     for (uint32_t i = 0; i < model->nlayers; i++) {
         const struct layer *layer = &filter->layers[i];
-        CLAIM(layer->items <= layer->ones && layer->items * layer->nhashes >= layer->ones);
+        if (filter->growth == GROWTH_RATIO) { // as valkey-bloom fills it
+            bool is_newest = i + 1 == model->nlayers;
+            CLAIM(is_newest ? layer->items <= layer->capacity : layer->items == layer->capacity);
+        } else {
+            CLAIM(layer->items <= layer->ones && layer->items * layer->nhashes >= layer->ones);
+        }
         model->layers[i].items = layer->items;
     }
 }
@@ -398,14 +403,21 @@ static void take_kind(uint8_t kind, struct filter_params *params) {
     }
 }
 
-/* Filters of other programs' types are CLASSIC and sized by error rate. */
-static void take_foreign(uint8_t kind, struct filter_params *params) {
-    bool is_redisbloom = params->scheme == SCHEME_MURMUR;
-    bool is_valkeybloom = params->scheme == SCHEME_SIP13 && kind % 4 == 1;
-    if (!(kind & 8) || params->bits_per_key != 0 || !(is_redisbloom || is_valkeybloom)) return;
-    params->is_foreign = true;
-    params->growth = is_redisbloom ? GROWTH_HALVING : GROWTH_RATIO;
-    params->ratio = is_redisbloom ? 0 : 0.5;
+/* Filters of other programs' types are CLASSIC and sized by error rate. What has RedisBloom's hash
+ * grows by its rule, also if it became one of ours. */
+static void take_growth(uint8_t kind, struct filter_params *params) {
+    bool is_plain = !(kind & 48), is_redisbloom = params->scheme == SCHEME_MURMUR;
+    bool is_valkeybloom = params->scheme == SCHEME_SIP13 && kind % 4 == 1 && is_plain;
+    if (is_redisbloom && params->bits_per_key != 0) {
+        params->bits_per_key = 0;
+        params->error_rate = 0.05;
+    }
+    if (is_redisbloom) params->growth = GROWTH_HALVING;
+    if (is_valkeybloom && params->bits_per_key == 0) {
+        params->growth = GROWTH_RATIO;
+        params->ratio = 0.5;
+    }
+    params->is_foreign = params->growth != GROWTH_SHARED && is_plain && kind & 8;
 }
 
 static struct filter_params take_shape(struct reader *r) {
@@ -429,7 +441,7 @@ static struct filter_params take_shape(struct reader *r) {
         params.generations = GENERATIONS[kind >> 6];
         params.expansion += params.expansion == 0;
     }
-    if (!(kind & 48)) take_foreign(kind, &params);
+    take_growth(kind, &params);
     return params;
 }
 
