@@ -1,88 +1,10 @@
-/* Version 2 of the header, for windows, COUNTING and keyed filters, against rdb/FORMAT.md. What
+/* Version 2 of the header, for windows and COUNTING, against rdb/FORMAT.md. What
  * version 1 says is in test_codec.c; nothing of that may come as version 2. */
 
-#include "tests/unit/windows.h"
+#include "tests/unit/headers.h"
 
-#include "rdb/codec.h"
-
-/* Offsets of FORMAT.md. */
-enum {
-    AT_VERSION = 8,
-    AT_SCHEME = 12,
-    AT_LAYOUT = 13,
-    AT_EXPANSION = 16,
-    AT_NLAYERS = 20,
-    AT_LOADED = 40,
-    AT_WINDOW = 48,
-    AT_GENERATIONS = 52,
-    AT_CAPACITY = 56,
-    AT_SEED = 64,
-    AT_ROOM = 96,
-    AT_LAYERS = 128,
-    LAYER_SIZE = 64,
-    IN_CAPACITY = 0,
-    IN_ITEMS = 8,
-    IN_ONES = 16,
-    IN_NHASHES = 32,
-    IN_NBITS = 36,
-    IN_START = 44,
-    IN_ROOM = 52,
-};
-
-#define LAYER(i, field) (AT_LAYERS + LAYER_SIZE * (i) + (field))
-#define MAX_HEADER 4096
 #define STEP 15000 // d of 60 s in 4
 #define START UINT64_C(1700000010000)
-
-struct header {
-    uint8_t bytes[MAX_HEADER];
-    size_t len;
-};
-
-static void write_le(uint8_t *at, uint64_t value, size_t nbytes) {
-    for (size_t i = 0; i < nbytes; i++, value /= 256) at[i] = (uint8_t)(value % 256);
-}
-
-static uint64_t read_le(const uint8_t *at, size_t nbytes) {
-    uint64_t value = 0;
-    while (nbytes-- > 0) value = 256 * value + at[nbytes];
-    return value;
-}
-
-static struct header encode(const struct filter *filter) {
-    struct header header = {.len = codec_header_size(filter)};
-    assert_true(header.len <= MAX_HEADER);
-    codec_encode_header(filter, header.bytes);
-    return header;
-}
-
-static void repair_checksum(struct header *header) {
-    write_le(header->bytes + header->len - 8, hash_checksum(header->bytes, header->len - 8), 8);
-}
-
-static void set(struct header *header, size_t offset, size_t nbytes, uint64_t value) {
-    write_le(header->bytes + offset, value, nbytes);
-    repair_checksum(header);
-}
-
-/* Decodes from a block of exactly that length, so that the sanitizer sees a read past the end. */
-static enum status decode(const struct header *header, struct filter **out) {
-    uint8_t *exact = malloc(header->len + 1);
-    memcpy(exact + 1, header->bytes, header->len);
-    enum status status = codec_decode_header(exact + 1, header->len, 1000000, out);
-    free(exact);
-    return status;
-}
-
-static void assert_status(const struct header *header, enum status expected, const char *what) {
-    struct filter *filter = NULL;
-    long live = spy.live;
-    enum status status = decode(header, &filter);
-    if (status != expected) fail_msg("%s: status %d, expected %d", what, status, expected);
-    if (status != STATUS_OK) assert_null(filter);
-    filter_free(filter);
-    assert_int_equal(spy.live, live);
-}
 
 /* ---- Filters ---- */
 
@@ -113,48 +35,7 @@ static struct filter *small_counting(void) {
     return filter;
 }
 
-/* A keyed filter of three layers. */
-static struct filter *small_keyed(void) {
-    struct filter_params params = {.capacity = 20,
-                                   .error_rate = 0.01,
-                                   .expansion = 2,
-                                   .scheme = SCHEME_SIP13,
-                                   .seed = ITEM_SEED};
-    struct filter *filter = filter_as(&params);
-    fill_to(filter, 100, 0);
-    assert_int_equal(filter->nlayers, 3);
-    return filter;
-}
-
-static struct header header_of(struct filter *filter) {
-    struct header header = encode(filter);
-    filter_free(filter);
-    return header;
-}
-
 /* ---- Round trips ---- */
-
-/* Decoding gives every field, and bits that are all zero. */
-static void assert_round_trip(const struct filter *filter, uint32_t version) {
-    struct header header = encode(filter);
-    struct filter *decoded = NULL;
-    assert_int_equal(read_le(header.bytes + AT_VERSION, 4), version);
-    assert_int_equal(decode(&header, &decoded), STATUS_OK);
-    assert_int_equal(codec_header_length(header.bytes, header.len), header.len);
-    assert_int_equal(codec_header_length(header.bytes, header.len - 1), 0);
-    assert_int_equal(codec_header_bytes(header.bytes, header.len), filter_size_bytes(filter));
-    for (uint32_t i = 0; i < decoded->nlayers; i++) {
-        const struct layer *from = &filter->layers[i];
-        assert_int_equal(layer_count_ones(&decoded->layers[i]), 0);
-        memcpy(decoded->layers[i].bits, from->bits, layer_array_bytes(from));
-    }
-    assert_true(same_filter(filter, decoded) && filter->is_estimated == decoded->is_estimated);
-    assert_true(filter->is_loading || codec_bits_are_sound(decoded));
-    struct header again = encode(decoded);
-    assert_int_equal(again.len, header.len);
-    assert_memory_equal(again.bytes, header.bytes, header.len);
-    filter_free(decoded);
-}
 
 static void windows_of_all_shapes_come_back_as_they_went(void **state) {
     (void)state;
@@ -204,37 +85,6 @@ static void counting_filters_come_back_as_they_went(void **state) {
             assert_round_trip(filter, 2);
             filter_free(filter);
         }
-    }
-}
-
-/* Plain ones, non-scaling or grown, and windows; of any seed, all zero and all ones too. */
-static void keyed_filters_come_back_as_they_went(void **state) {
-    (void)state;
-    const struct seed seeds[] = {ITEM_SEED,
-                                 {{0, 0, 0, 0}},
-                                 {{1, 0, 0, 0}},
-                                 {{0, 0, 0, 1}},
-                                 {{UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX}}};
-    for (size_t i = 0; i < COUNT(seeds); i++) {
-        for (uint32_t expansion = 0; expansion <= 2; expansion++) {
-            struct filter_params params = {.capacity = 30,
-                                           .error_rate = 0.01,
-                                           .expansion = expansion,
-                                           .scheme = SCHEME_SIP13,
-                                           .seed = seeds[i]};
-            struct filter *filter = filter_as(&params);
-            assert_round_trip(filter, 2);
-            fill_to(filter, expansion ? 200 : 30, 0);
-            assert_round_trip(filter, 2);
-            filter_free(filter);
-        }
-        struct filter_params params = window_params(LAYOUT_CLASSIC, 2);
-        params.scheme = SCHEME_SIP13;
-        params.seed = seeds[i];
-        struct filter *filter = filter_as(&params);
-        for (uint64_t j = 0; j < 500; j++) add_at(filter, j, START + 100 * j);
-        assert_round_trip(filter, 2);
-        filter_free(filter);
     }
 }
 
@@ -307,23 +157,6 @@ static void the_fields_of_a_counting_filter_are_where_the_document_says(void **s
     filter_free(filter);
 }
 
-/* The seed's bytes stand as SEED gives them: its words are little-endian. */
-static void the_fields_of_a_keyed_filter_are_where_the_document_says(void **state) {
-    (void)state;
-    struct filter *filter = small_keyed();
-    struct header header = encode(filter);
-    assert_int_equal(header.len, 128 + 64 * 3 + 8);
-    assert_int_equal(header.bytes[AT_SCHEME], 3);
-    assert_int_equal(header.bytes[AT_LAYOUT], 0);
-    assert_memory_equal(header.bytes + AT_SEED,
-                        "\0\1\2\3\4\5\6\7\1\0\0\0\0\0\0\0"
-                        "\377\377\377\377\377\377\377\377\3\0\0\0\0\0\0\0",
-                        32);
-    for (size_t i = AT_WINDOW; i < AT_SEED; i++) assert_int_equal(header.bytes[i], 0);
-    for (size_t i = AT_ROOM; i < AT_LAYERS; i++) assert_int_equal(header.bytes[i], 0);
-    filter_free(filter);
-}
-
 /* The hash of a filter's header and bits. */
 static uint64_t golden_hash(struct filter *filter) {
     struct header header = encode(filter);
@@ -382,23 +215,6 @@ static void every_truncation_and_extension_is_refused_even_with_a_good_checksum(
 }
 
 /* ---- Fields out of range, the checksum repaired ---- */
-
-struct field {
-    const char *what;
-    size_t offset, nbytes;
-    uint64_t value;
-    enum status status; // 0: accepted
-};
-
-static void assert_each(const struct header *good, const struct field *fields, size_t nfields) {
-    for (size_t i = 0; i < nfields; i++) {
-        struct header header = *good;
-        set(&header, fields[i].offset, fields[i].nbytes, fields[i].value);
-        assert_status(&header, fields[i].status, fields[i].what);
-    }
-}
-
-#define BAD STATUS_CORRUPT
 
 static void fields_of_a_window_have_limits(void **state) {
     (void)state;
@@ -486,49 +302,6 @@ static void seed_and_room_must_be_zero(void **state) {
             assert_each(&headers[i], &field, 1);
         }
     }
-}
-
-/* Any seed is one; the other schemes have none, and BLOCKED has its own hash. */
-static void fields_of_a_keyed_filter_have_limits(void **state) {
-    (void)state;
-    static const struct field FIELDS[] = {
-        {"version 1", AT_VERSION, 4, 1, BAD},
-        {"scheme xxh64 with a seed", AT_SCHEME, 1, SCHEME_XXH64, BAD},
-        {"scheme fnv1a with a seed", AT_SCHEME, 1, SCHEME_FNV1A, BAD},
-        {"scheme leveldb with a seed", AT_SCHEME, 1, SCHEME_LEVELDB, BAD},
-        {"scheme 5", AT_SCHEME, 1, SCHEME_COUNT, BAD},
-        {"layout BLOCKED", AT_LAYOUT, 1, LAYOUT_BLOCKED, BAD},
-        {"layout COUNTING of three layers", AT_LAYOUT, 1, LAYOUT_COUNTING, BAD},
-        {"another seed", AT_SEED, 8, 0, STATUS_OK},
-        {"another seed's end", AT_SEED + 24, 8, UINT64_MAX, STATUS_OK},
-        {"room after the seed", AT_ROOM, 1, 1, BAD},
-        {"a window without generations", AT_WINDOW, 4, 60, BAD},
-        {"items over the capacity", LAYER(0, IN_ITEMS), 8, 21, BAD},
-        {"a start without a window", LAYER(0, IN_START), 8, START, BAD},
-    };
-    struct header header = header_of(small_keyed());
-    assert_each(&header, FIELDS, COUNT(FIELDS));
-    for (size_t at = AT_SEED; at < AT_ROOM; at += 8) set(&header, at, 8, 0);
-    assert_status(&header, STATUS_OK, "a seed of zeroes");
-    set(&header, AT_SCHEME, 1, SCHEME_XXH64);
-    assert_status(&header, BAD, "version 1 can say this");
-}
-
-/* One byte of the seed changed is another filter: what was there is not found in it. */
-static void a_filter_of_another_seed_does_not_find_the_items(void **state) {
-    (void)state;
-    struct filter *filter = small_keyed(), *other = copy_of(filter);
-    other->seed.keys[1] ^= 1;
-    int found = 0;
-    for (uint64_t i = 0; i < 90; i++) {
-        char text[24];
-        size_t len = (size_t)snprintf(text, sizeof text, "%d", (int)i);
-        assert_true(filter_contains(filter, filter_hash(filter, text, len)));
-        found += filter_contains(other, filter_hash(other, text, len));
-    }
-    assert_true(found <= 9); // 0.9 expected of 90 at 0.01; sigma 0.95, so this is over 8 sigma
-    filter_free(other);
-    filter_free(filter);
 }
 
 static void fields_of_a_counting_filter_have_limits(void **state) {
@@ -675,12 +448,10 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         spied(windows_of_all_shapes_come_back_as_they_went),
         spied(counting_filters_come_back_as_they_went),
-        spied(keyed_filters_come_back_as_they_went),
         spied(filters_half_way_through_loading_come_back_half_way),
         spied(plain_filters_stay_version_1),
         spied(the_fields_of_a_window_are_where_the_document_says),
         spied(the_fields_of_a_counting_filter_are_where_the_document_says),
-        spied(the_fields_of_a_keyed_filter_are_where_the_document_says),
         spied(known_filters_have_their_golden_bytes),
         spied(every_flipped_byte_is_refused),
         spied(every_truncation_and_extension_is_refused_even_with_a_good_checksum),
@@ -688,8 +459,6 @@ int main(void) {
         spied(starts_of_layers_have_an_order_a_step_and_an_age),
         spied(starts_end_at_2_to_the_63),
         spied(seed_and_room_must_be_zero),
-        spied(fields_of_a_keyed_filter_have_limits),
-        spied(a_filter_of_another_seed_does_not_find_the_items),
         spied(fields_of_a_counting_filter_have_limits),
         spied(a_counting_filter_of_two_layers_is_refused),
         spied(what_version_1_can_say_is_refused_as_version_2),
