@@ -515,6 +515,28 @@ def test_validatescaleto_tells_exactly_whether_the_filter_fits(call, limited, op
         same_filter(look(call, "plain"), look(call, "k"))
 
 
+@pytest.mark.parametrize("generations", [1, 4])
+def test_validatescaleto_of_a_window_counts_all_of_its_generations_grown_to_their_share(call, limited, generations):
+    """One generation that was really filled to its share is the oracle. The size of a layer's structure is that by
+    which the second one made the window larger, less its bits."""
+    options, n = ("CAPACITY", 1000, "WINDOW", 1_000_000_000, "GENERATIONS", generations), 3000
+    call("BF.INSERT", "grown", *options, "ITEMS", "first").plain
+    sizes, i = {}, 0
+    while call("BF.CARD", "grown").plain < n // generations:
+        sizes.setdefault(len(layers_of(call, "grown")), info(call, "grown")["Size"])
+        call("BF.ADD", "grown", "grow%d" % i).plain
+        i += 1
+    layers, size = layers_of(call, "grown"), info(call, "grown")["Size"]
+    assert len(layers) == 2  # its share and as much again twice over
+    structure = size - sizes[1] - layers[1].bytes
+    base = sizes[1] - structure - layers[0].bytes
+    needed = base + (generations + 1) * (size - base)
+    limited(needed - 1)
+    assert_refused(call, SCALE_LIMIT, "BF.INSERT", "k", *options, "VALIDATESCALETO", n, "ITEMS", "a")
+    limited(needed)
+    assert call("BF.INSERT", "k", *options, "VALIDATESCALETO", n, "ITEMS", "a") == array(ONE)
+
+
 def test_a_scale_far_beyond_all_memory_is_refused_at_once_and_nothing_is_stored(call, limited):
     limited(10**6)
     for n in (10**9, 2**63 - 1):
