@@ -372,9 +372,10 @@ static uint64_t bytes_with(const struct filter *filter, const struct plan *plan)
     return filter_size_bytes(filter) + sizeof(struct layer) + layer_bytes(plan->size.nbits);
 }
 
-/* Grows a filter without bits until it has the capacity. False if it cannot. */
+/* Grows a filter without bits, or the only generation of a window, until it has the capacity. False
+ * if it cannot. */
 static bool grow_without_bits(struct filter *shape, uint64_t items) {
-    while (filter_capacity(shape) < items) {
+    while (growing_chain(shape).capacity < items) {
         struct plan plan;
         if (!plan_layer(shape, &plan)) return false;
         struct layer next = {.capacity = plan.capacity, .error_rate = plan.rate};
@@ -384,6 +385,14 @@ static bool grow_without_bits(struct filter *shape, uint64_t items) {
         if (append_layer(shape, &next) != STATUS_OK) return false;
     }
     return true;
+}
+
+/* The bytes of a filter, or of a window all of whose generations are as its only one. */
+static uint64_t bytes_of_shape(const struct filter *shape) {
+    uint64_t bytes = filter_size_bytes(shape), base = filter_structure_bytes(0), all;
+    if (shape->window == 0) return bytes;
+    bool is_over = __builtin_mul_overflow(bytes - base, shape->generations + 1, &all);
+    return is_over || all > UINT64_MAX - base ? UINT64_MAX : base + all;
 }
 
 uint64_t filter_scaled_bytes(const struct filter_params *params, uint64_t items) {
@@ -398,7 +407,8 @@ uint64_t filter_scaled_bytes(const struct filter_params *params, uint64_t items)
     layer_set_geometry(&shape->layers[0], filter_geometry(shape));
     layer_set_nbits(&shape->layers[0], size.nbits);
     shape->layers[0].nhashes = size.nhashes;
-    uint64_t bytes = grow_without_bits(shape, items) ? filter_size_bytes(shape) : UINT64_MAX;
+    if (params->window) items = (items - 1) / params->generations + 1; // a generation's share
+    uint64_t bytes = grow_without_bits(shape, items) ? bytes_of_shape(shape) : UINT64_MAX;
     filter_free(shape);
     return bytes;
 }

@@ -171,8 +171,9 @@ bool filter_probed_remove(struct filter *filter, const struct probe *probe, size
  * there is no memory; the filter is unchanged. */
 enum status filter_grow(struct filter *filter, uint64_t max_bytes, uint32_t max_layers);
 
-/* Returns the bytes that a filter with these parameters takes when it has grown to `items` items;
- * UINT64_MAX if it never can. */
+/* Returns the bytes that a filter with these parameters takes when it has grown to `items` items, 1
+ * or more; a window, when each of its generations has grown to its share of them. UINT64_MAX if it
+ * never can. */
 uint64_t filter_scaled_bytes(const struct filter_params *params, uint64_t items);
 
 /* Returns the bytes that the filter takes when it has grown; UINT64_MAX if it never can. */

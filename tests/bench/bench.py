@@ -6,7 +6,8 @@ Environment, all optional:
     SECONDS   of server CPU that one run takes, roughly; default 0.7
     ROWS      which parts: speed (or contract: only the rows of PERFORMANCE.md's first table, for many
               short rounds) create save small sizes; default speed create save small. forget: windows
-              and COUNTING beside CLASSIC (forget.py), N 20000000 unless told
+              and COUNTING beside CLASSIC (forget.py), N 20000000 unless told. keyed: HASH SIP13
+              beside CLASSIC (keyed.py), N as there
     SIZES     filter sizes of the part `sizes`, default "256K 1M 4M 16M 64M 256M 1G 4G"
     PEER      path of another module with BF.*: the same load on a server of its own
     REDIS_SERVER, BLOOMPORT_SO    as for the tests
@@ -23,6 +24,7 @@ import sys
 from harness import PEER, REPO, machine, say
 
 import forget
+import keyed
 import other_rows
 import plot
 import report
@@ -62,6 +64,8 @@ def measure(parts, n, rounds, seconds, sizes):
         speed.close_variants(variants)
     if "forget" in parts:
         results["forget"] = forget.measure(int(setting("N", forget.DEFAULT_N)), rounds, seconds)
+    if "keyed" in parts:
+        results["keyed"] = keyed.measure(int(setting("N", keyed.DEFAULT_N)), rounds, seconds)
     for name, module in other_rows.contenders():
         if "create" in parts:
             results.setdefault("create", {})[name] = other_rows.measure_create(name, module)
@@ -93,8 +97,8 @@ def as_json(results):
         out["rows"] = [{"row": row, "variant": name, "runs": [run.as_json() for run in runs]}
                        for row, named in results["rows"].runs.items()
                        for name, runs in named.items()]
-    if "forget" in out:
-        out["forget"] = as_json(results["forget"])
+    for part in {"forget", "keyed"} & set(out):
+        out[part] = as_json(results[part])
     return out
 
 
@@ -105,7 +109,7 @@ def main(arguments):
         PICTURE.write_text(plot.svg(json.loads((OUT / "sizes.json").read_text())))
         return
     parts = ["sizes"] if wants_plot else setting("ROWS", "speed create save small").split()
-    unknown = set(parts) - {"speed", "contract", "create", "save", "small", "sizes", "forget"}
+    unknown = set(parts) - {"speed", "contract", "create", "save", "small", "sizes", "forget", "keyed"}
     if unknown:
         sys.exit("ROWS: not known: " + " ".join(sorted(unknown)))
     sizes = [parse_size(text) for text in setting("SIZES", "256K 1M 4M 16M 64M 256M 1G 4G").split()]

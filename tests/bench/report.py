@@ -3,6 +3,7 @@
 import statistics
 
 import forget
+import keyed
 from speed import ALL_ROWS, COMMANDS
 
 # (text, row, the most x floor that the row may cost: CLASSIC, BLOCKED)
@@ -153,6 +154,33 @@ def forget_parts(result):
             forget_table(result["rows"]), fill_table(result["rows"], result["error_rates"])]
 
 
+# Keyed filters
+
+
+def keyed_cell(rows, row):
+    """SIP13's cost against CLASSIC, and for lookups whether it is within the bound."""
+    ratios = rows.ratios(row, "SIP13", "CLASSIC")
+    text = spread(ratios, "%.2f")
+    return "%s; %s" % (text, within(ratios, keyed.BOUND)) if row[0] == "exists" else text
+
+
+def keyed_table(rows):
+    lines = []
+    for row in keyed.ROWS:
+        for name in keyed.NAMES:
+            if name in rows.runs[row]:
+                lines.append([row_text(row), name, spread(rows.ns(row, name)),
+                              spread(rows.ratios(row, name, "floor"), "%.2f"),
+                              keyed_cell(rows, row) if name == "SIP13" else ""])
+    return table(["row", "variant", "CPU ns per item", "x floor", "x CLASSIC, and the bound"], lines)
+
+
+def keyed_parts(result):
+    return ["Keyed filters, one server: %s items of 16 bytes at 10 bits in each of two filters, HASH "
+            "XXH64 (CLASSIC) and HASH SIP13." % format(result["n"], ","),
+            keyed_table(result["rows"]), fill_table(result["rows"], result["error_rates"])]
+
+
 def sizes_table(sizes):
     lines = []
     for entry in sizes:
@@ -203,6 +231,8 @@ def markdown(results):
         parts.append(sizes_table(results["sizes"]))
     if "forget" in results:
         parts += forget_parts(results["forget"])
+    if "keyed" in results:
+        parts += keyed_parts(results["keyed"])
     if "create" in results:
         parts.append(create_table(results["create"]))
     if "save" in results:

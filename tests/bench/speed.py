@@ -254,13 +254,13 @@ FRESH = [("add", b, "fresh") for b in ALL_BATCHES]
 ALL_ROWS = LOOKUPS + FRESH
 
 
-def measure(variants, n, rounds, seconds, wanted=ALL_ROWS):
-    """The speed rows that are wanted, into a Rows."""
+def measure(variants, n, rounds, seconds, wanted=ALL_ROWS, has_limit=True):
+    """The speed rows that are wanted, into a Rows, with the limit beside them or without."""
     rows = Rows()
     lookups = [row for row in LOOKUPS if row in wanted]
     fresh = [batch for (_, batch, _) in FRESH if ("add", batch, "fresh") in wanted]
     n -= n % FILL_BATCH
-    size = n * BITS_PER_KEY // 8
+    size = n * BITS_PER_KEY // 8 if has_limit else None
     for variant in variants:
         variant.reserve(n)
     fill(rows, variants, int(n * FIRST_FILL) // FILL_BATCH * FILL_BATCH)

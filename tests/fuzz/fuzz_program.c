@@ -300,7 +300,12 @@ static void take_estimates(struct model *model, const struct filter *filter) {
     CLAIM(filter->nlayers == model->nlayers);
     for (uint32_t i = 0; i < model->nlayers; i++) {
         const struct layer *layer = &filter->layers[i];
-        CLAIM(layer->items <= layer->ones && layer->items * layer->nhashes >= layer->ones);
+        if (filter->growth == GROWTH_RATIO) { // as valkey-bloom fills it
+            bool is_newest = i + 1 == model->nlayers;
+            CLAIM(is_newest ? layer->items <= layer->capacity : layer->items == layer->capacity);
+        } else {
+            CLAIM(layer->items <= layer->ones && layer->items * layer->nhashes >= layer->ones);
+        }
         model->layers[i].items = layer->items;
     }
 }
@@ -385,10 +390,38 @@ static void claim_loadable(const struct state *s) {
 
 /* ---- The program ---------------------------------------------------------------------------- */
 
+/* The layout and the scheme. With bit 8 set, two of the schemes are others: sip13, ours and
+ * valkey-bloom's. */
+static void take_kind(uint8_t kind, struct filter_params *params) {
+    static const enum scheme SCHEMES[] = {SCHEME_XXH64,   SCHEME_FNV1A,  SCHEME_MURMUR,
+                                          SCHEME_LEVELDB, SCHEME_SIP13,  SCHEME_SIP13,
+                                          SCHEME_MURMUR,  SCHEME_LEVELDB};
+    params->layout = kind & 4 ? LAYOUT_BLOCKED : LAYOUT_CLASSIC;
+    params->scheme = kind & 4 ? SCHEME_XXH64 : SCHEMES[kind % 4 + (kind & 8 ? 4 : 0)];
+    if (params->scheme == SCHEME_SIP13) {
+        params->seed = (struct seed){{kind, params->capacity, ~(uint64_t)kind, 1}};
+    }
+}
+
+/* Filters of other programs' types are CLASSIC and sized by error rate. What has RedisBloom's hash
+ * grows by its rule, also if it became one of ours. */
+static void take_growth(uint8_t kind, struct filter_params *params) {
+    bool is_plain = !(kind & 48), is_redisbloom = params->scheme == SCHEME_MURMUR;
+    bool is_valkeybloom = params->scheme == SCHEME_SIP13 && kind % 4 == 1 && is_plain;
+    if (is_redisbloom && params->bits_per_key != 0) {
+        params->bits_per_key = 0;
+        params->error_rate = 0.05;
+    }
+    if (is_redisbloom) params->growth = GROWTH_HALVING;
+    if (is_valkeybloom && params->bits_per_key == 0) {
+        params->growth = GROWTH_RATIO;
+        params->ratio = 0.5;
+    }
+    params->is_foreign = params->growth != GROWTH_SHARED && is_plain && kind & 8;
+}
+
 static struct filter_params take_shape(struct reader *r) {
     static const double RATES[] = {0.5, 0.1, 0.01, 0.001};
-    static const enum scheme SCHEMES[] = {SCHEME_XXH64, SCHEME_FNV1A, SCHEME_MURMUR,
-                                          SCHEME_LEVELDB};
     struct filter_params params = {.capacity = 1 + take_u8(r) % 24};
     uint8_t rate = take_u8(r);
     if (rate & 4) {
@@ -398,8 +431,7 @@ static struct filter_params take_shape(struct reader *r) {
     }
     params.expansion = take_u8(r) % 4;
     uint8_t kind = take_u8(r);
-    params.layout = kind & 4 ? LAYOUT_BLOCKED : LAYOUT_CLASSIC;
-    params.scheme = kind & 4 ? SCHEME_XXH64 : SCHEMES[kind % 4];
+    take_kind(kind, &params);
     if (kind & 16 && !(kind & 4)) {
         params.layout = LAYOUT_COUNTING;
         params.expansion = 0;
@@ -409,8 +441,7 @@ static struct filter_params take_shape(struct reader *r) {
         params.generations = GENERATIONS[kind >> 6];
         params.expansion += params.expansion == 0;
     }
-    if (kind & 48) return params;
-    params.is_foreign = params.scheme == SCHEME_MURMUR && (kind & 8) && params.bits_per_key == 0;
+    take_growth(kind, &params);
     return params;
 }
 
@@ -420,6 +451,7 @@ static struct model new_model(const struct filter_params *params) {
                           .window = UINT64_C(1000) * params->window,
                           .layout = params->layout,
                           .scheme = params->scheme,
+                          .seed = params->seed,
                           .is_foreign = params->is_foreign};
     while (model.step * params->generations < model.window) model.step++; // the least whole one
     return model;

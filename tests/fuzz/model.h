@@ -22,14 +22,46 @@ struct model {
     uint64_t window, step; // in ms; 0 without a window
     enum layout layout;
     enum scheme scheme;
+    struct seed seed;             // sip13
     bool is_foreign, is_careless; // careless: an item was removed that had not been added
     uint64_t last[256];           // when a one-byte item was added, from 1; 0: never
     unsigned times[256];          // COUNTING: how often it was added and not removed
 };
 
-static void hash_words(enum scheme scheme, uint8_t item, uint64_t *h1, uint64_t *h2) {
+static uint64_t rotated(uint64_t x, unsigned by) {
+    return x << by | x >> (64 - by);
+}
+
+static void naive_sip_round(uint64_t v[4]) {
+    v[0] += v[1], v[1] = rotated(v[1], 13) ^ v[0], v[0] = rotated(v[0], 32);
+    v[2] += v[3], v[3] = rotated(v[3], 16) ^ v[2];
+    v[0] += v[3], v[3] = rotated(v[3], 21) ^ v[0];
+    v[2] += v[1], v[1] = rotated(v[1], 17) ^ v[2], v[2] = rotated(v[2], 32);
+}
+
+/* SipHash-1-3 of a one-byte item: of the two words that its length, itself and the padding are. */
+static uint64_t naive_sip13(uint64_t k0, uint64_t k1, uint8_t item) {
+    const uint64_t words[] = {1, UINT64_C(9) << 56 | item};
+    uint64_t v[4] = {k0 ^ UINT64_C(0x736f6d6570736575), k1 ^ UINT64_C(0x646f72616e646f6d),
+                     k0 ^ UINT64_C(0x6c7967656e657261), k1 ^ UINT64_C(0x7465646279746573)};
+    for (int i = 0; i < 2; i++) {
+        v[3] ^= words[i];
+        naive_sip_round(v);
+        v[0] ^= words[i];
+    }
+    v[2] ^= 255;
+    for (int i = 0; i < 3; i++) naive_sip_round(v);
+    return v[0] ^ v[1] ^ v[2] ^ v[3];
+}
+
+static void hash_words(const struct model *model, uint8_t item, uint64_t *h1, uint64_t *h2) {
+    enum scheme scheme = model->scheme;
     struct hash hash = hash_item(scheme, &item, 1);
-    if (scheme == SCHEME_XXH64) {
+    if (scheme == SCHEME_SIP13) {
+        const uint64_t *keys = model->seed.keys;
+        *h1 = naive_sip13(keys[0], keys[1], item);
+        *h2 = naive_sip13(keys[2], keys[3], item);
+    } else if (scheme == SCHEME_XXH64) {
         *h1 = XXH64(&item, 1, 0);
         *h2 = XXH64(&item, 1, 1);
     } else if (scheme == SCHEME_FNV1A) {
@@ -57,12 +89,15 @@ static uint64_t position(const struct model *model, const struct naive *layer, u
     static const uint32_t SALT[] = {0x47b6137b, 0x44974d91, 0x8824ad5b, 0xa2b7289d,
                                     0x705495c7, 0x2df1424b, 0x9efc4947, 0x5c6bfb31};
     uint64_t h1, h2;
-    hash_words(model->scheme, item, &h1, &h2);
+    hash_words(model, item, &h1, &h2);
     if (model->layout == LAYOUT_BLOCKED) {
         uint64_t block = ((h1 >> 32) * (layer->m / 256)) >> 32;
         return 256 * block + 32 * i + (((uint32_t)h1 * SALT[i]) >> 27);
     }
     uint64_t walk = h1 + i * h2;
+    if (model->scheme == SCHEME_SIP13) {
+        return (i == 0 ? h1 : i == 1 ? h2 : walk % UINT64_C(0xffffffffffffffc5)) % layer->m;
+    }
     return (model->scheme == SCHEME_LEVELDB ? (uint32_t)walk : walk) % layer->m;
 }
 

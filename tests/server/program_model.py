@@ -19,14 +19,17 @@ from checks import FULL, GROWTH_FAILED
 from program_items import CountedItems, Items, WindowItems
 from resp import error
 
-MAGIC = b"BLOOMPRT"  # bloomport's header; any other that is accepted is RedisBloom's
+# Whose type a filter has, by the first bytes of its header; any other that is accepted is RedisBloom's.
+OWN, REDISBLOOM, VALKEYBLOOM = 0, 1, 2
+MAGICS = {b"BLOOMPRT": OWN, b"BLOOMFLT": VALKEYBLOOM}
 GENERATIONS = 4  # unless a command says otherwise
 
 
 class Held:
-    """A filter, or something else. `parts` are the pieces of a load that nothing else has touched."""
+    """A filter, or something else. `is_foreign` says whose type it has. `parts` are the pieces of a load that nothing
+    else has touched."""
 
-    def __init__(self, is_filter=True, items=(), is_foreign=False, parts=None, is_loading=False):
+    def __init__(self, is_filter=True, items=(), is_foreign=OWN, parts=None, is_loading=False):
         self.items = items if isinstance(items, Items) else Items(items)
         self.is_filter, self.is_foreign = is_filter, is_foreign
         self.parts, self.is_loading = parts, is_loading
@@ -44,6 +47,7 @@ class Contents:
         self.dumps = {}  # payload -> Held
         self.scans = {}  # ((iterator, data), ...) -> Held
         self.exports = {}  # (format, hash, data) -> set of items
+        self.loads = {}  # argument of BF.LOAD -> Held
 
     def met_dump(self, payload, held):
         self.dumps.setdefault(payload, held.copy()).items.absorb(held.items)
@@ -255,8 +259,8 @@ def bf_import(model, db, words, reply):
     options = [word.upper() for word in words[2 : -len(after(words, b"DATA"))]]
     form = options[options.index(b"FORMAT") + 1].lower()
     scheme = options[options.index(b"HASH") + 1] if b"HASH" in options else b"XXH64"
-    if form in (b"leveldb", b"redisbloom"):  # the format says it
-        scheme = {b"leveldb": b"LEVELDB", b"redisbloom": b"MURMUR"}[form]
+    of_format = {b"leveldb": b"LEVELDB", b"redisbloom": b"MURMUR", b"valkeybloom": b"SIP13"}
+    scheme = of_format.get(form, scheme)  # the format may say it
     items = model.contents.exports.get((form, scheme, words[-1]), ())
     model.put(db, words[1], Held(items=items))
 
@@ -281,7 +285,7 @@ def loadchunk(model, db, words, reply):
     key, iterator, data = words[1], int(words[2]), words[3]
     held = model.get(db, key)
     if held is None or len(words) > 4:  # a header; REPLACE takes the place of what was there
-        foreign = not data.startswith(MAGIC)
+        foreign = MAGICS.get(data[:8], REDISBLOOM)
         items = () if foreign else items_of_header(data)
         return model.put(db, key, Held(items=items, is_foreign=foreign, parts={1: data}, is_loading=not foreign))
     if held.is_foreign:  # a piece replaces what is there
@@ -294,6 +298,12 @@ def loadchunk(model, db, words, reply):
         held.items, held.is_loading = whole.items.copy(), False
         held.parts = held.parts if held.is_foreign else None
     return None
+
+
+@learns("BF.LOAD")
+def bf_load(model, db, words, reply):
+    """Damage that is accepted has a type, and no items that are sure."""
+    model.put(db, words[1], model.contents.loads.get(words[2], Held(is_foreign=VALKEYBLOOM)).copy())
 
 
 @learns("RESTORE", "RESTORE-ASKING")

@@ -17,6 +17,7 @@ import sys
 from collections import namedtuple
 
 import programs_forgetting  # noqa: F401  (more entries of the tables)
+import programs_keyed  # noqa: F401
 from checks import changes
 from clock import CALM
 from filters import PROBES, QUIET, follow, look, same_filter, server_info, until, until_in_sync
@@ -26,7 +27,7 @@ from programs import Program, Step
 from redis_server import Server, ServerDied
 from resp import OK, Connection
 
-FILTER_TYPES = ("bloomport", "MBbloom--")
+FILTER_TYPES = ("bloomport", "MBbloom--", "bloomfltr")  # of program_model.OWN, REDISBLOOM, VALKEYBLOOM
 AOF = {"appendonly": "yes", "appendfsync": "no", "auto-aof-rewrite-percentage": "0"}
 # rdb-key-save-delay: microseconds for each key, so that children that save live for a while.
 COMMON = dict(QUIET, **AOF, **CALM, **{"rdb-key-save-delay": "1000", "databases": "2"})

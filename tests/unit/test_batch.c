@@ -160,9 +160,15 @@ static void fnv1a_windows_of_every_length_equal_one_by_one_for_k_1_to_40(void **
     check_classic(SCHEME_FNV1A, 1, 40, 101);
 }
 
+static void sip13_windows_of_every_length_equal_one_by_one_for_k_1_to_40(void **state) {
+    (void)state;
+    check_classic(SCHEME_SIP13, 1, 40, 104);
+}
+
 static void windows_equal_one_by_one_for_the_largest_k_a_file_may_have(void **state) {
     (void)state;
     check_classic(SCHEME_XXH64, 254, 255, 102);
+    check_classic(SCHEME_SIP13, 254, 255, 105);
 }
 
 static void blocked_windows_of_every_length_equal_one_by_one(void **state) {
@@ -178,10 +184,11 @@ static void blocked_windows_of_every_length_equal_one_by_one(void **state) {
 /* Each layer of every kind decides the answer alone once: its items are in no other layer. */
 static void an_item_of_any_layer_is_found_and_not_added_again(void **state) {
     (void)state;
-    static const struct shape SHAPES[] = {{LAYOUT_CLASSIC, SCHEME_XXH64, 65537, 7},
-                                          {LAYOUT_CLASSIC, SCHEME_XXH64, 65537, 33},
-                                          {LAYOUT_CLASSIC, SCHEME_FNV1A, 65537, 7},
-                                          {LAYOUT_BLOCKED, SCHEME_XXH64, 65536, 8}};
+    static const struct shape SHAPES[] = {
+        {LAYOUT_CLASSIC, SCHEME_XXH64, 65537, 7},  {LAYOUT_CLASSIC, SCHEME_XXH64, 65537, 33},
+        {LAYOUT_CLASSIC, SCHEME_FNV1A, 65537, 7},  {LAYOUT_CLASSIC, SCHEME_SIP13, 65537, 1},
+        {LAYOUT_CLASSIC, SCHEME_SIP13, 65537, 2},  {LAYOUT_CLASSIC, SCHEME_SIP13, 65537, 7},
+        {LAYOUT_CLASSIC, SCHEME_SIP13, 65537, 33}, {LAYOUT_BLOCKED, SCHEME_XXH64, 65536, 8}};
     for (size_t i = 0; i < COUNT(SHAPES); i++) {
         struct filter *filter = built(SHAPES[i], 5, 50);
         struct window all = window_of(SHAPES[i].scheme, 0, 200); // of layers 0 to 3
@@ -202,6 +209,7 @@ static const struct filter_params KINDS[] = {
     {.capacity = 3, .error_rate = 0.01, .expansion = 2, .layout = LAYOUT_BLOCKED},
     {.capacity = 100, .bits_per_key = 10, .expansion = 2, .layout = LAYOUT_BLOCKED},
     {.capacity = 3, .error_rate = 0.001, .expansion = 4, .scheme = SCHEME_FNV1A},
+    {.capacity = 3, .error_rate = 0.001, .expansion = 2, .scheme = SCHEME_SIP13},
     {.capacity = 10, .bits_per_key = 4, .expansion = 1},
 };
 
@@ -264,14 +272,19 @@ static void growth_many_times_within_a_window_equals_one_by_one(void **state) {
 /* The filter is full after 0, 1, 2, ... items of the window, so that it grows at every place. */
 static void growth_at_every_place_of_a_window_equals_one_by_one(void **state) {
     (void)state;
-    for (uint64_t layout = LAYOUT_CLASSIC; layout <= LAYOUT_BLOCKED; layout++) {
+    static const struct geometry KEYED = {LAYOUT_CLASSIC, SCHEME_SIP13};
+    const struct geometry geometries[] = {CLASSIC, BLOCKED, KEYED};
+    for (size_t i = 0; i < COUNT(geometries); i++) {
         for (uint64_t room = 0; room <= 40; room++) {
-            struct filter_params params = {
-                .capacity = 60, .error_rate = 0.01, .expansion = 2, .layout = (enum layout)layout};
+            struct filter_params params = {.capacity = 60,
+                                           .error_rate = 0.01,
+                                           .expansion = 2,
+                                           .layout = geometries[i].layout,
+                                           .scheme = geometries[i].scheme};
             struct filter *filter = filter_of(params);
             fill_to(filter, 60 - room, 0);
             struct rng r = rng_seeded(120 + room);
-            struct window w = random_window(&r, SCHEME_XXH64, 300, 64);
+            struct window w = random_window(&r, params.scheme, 300, 64);
             assert_int_equal(assert_adds_alike(filter, w, FILTER_NO_LIMIT, 0).status, STATUS_OK);
             free(w.hashes);
             filter_free(filter);
@@ -287,8 +300,9 @@ static void a_non_scaling_filter_full_in_the_middle_stops_there(void **state) {
         for (uint64_t capacity = 1; capacity <= 256; capacity += 1 + capacity / 9) {
             struct filter_params params = {
                 .capacity = capacity, .error_rate = 1e-6, .layout = (enum layout)layout};
+            if (layout != LAYOUT_BLOCKED && capacity % 2) params.scheme = SCHEME_SIP13;
             struct filter *filter = filter_of(params);
-            struct window w = window_of(SCHEME_XXH64, 0, 256);
+            struct window w = window_of(params.scheme, 0, 256);
             struct result outcome = assert_adds_alike(filter, w, FILTER_NO_LIMIT, 0);
             assert_true(filter_items(filter) == capacity || capacity > 250);
             if (filter_items(filter) == capacity && outcome.done < 256) {
@@ -408,7 +422,8 @@ static struct filter_params random_params(struct rng *r) {
         params.layout = LAYOUT_BLOCKED;
     } else {
         params.error_rate = RATES[rng_below(r, COUNT(RATES))];
-        if (rng_below(r, 2) == 0) params.scheme = SCHEME_FNV1A;
+        static const enum scheme SCHEMES[] = {SCHEME_XXH64, SCHEME_FNV1A, SCHEME_SIP13};
+        params.scheme = SCHEMES[rng_below(r, COUNT(SCHEMES))];
     }
     return params;
 }
@@ -443,6 +458,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         spied(xxh64_windows_of_every_length_equal_one_by_one_for_k_1_to_40),
         spied(fnv1a_windows_of_every_length_equal_one_by_one_for_k_1_to_40),
+        spied(sip13_windows_of_every_length_equal_one_by_one_for_k_1_to_40),
         spied(windows_equal_one_by_one_for_the_largest_k_a_file_may_have),
         spied(blocked_windows_of_every_length_equal_one_by_one),
         spied(an_item_of_any_layer_is_found_and_not_added_again),

@@ -167,6 +167,87 @@ static void scheme_numbers_are_those_of_the_file_format(void **state) {
     (void)state;
     assert_int_equal(SCHEME_XXH64, 0);
     assert_int_equal(SCHEME_FNV1A, 1);
+    assert_int_equal(SCHEME_MURMUR, 2);
+    assert_int_equal(SCHEME_SIP13, 3);
+    assert_int_equal(SCHEME_LEVELDB, 4);
+}
+
+/* ---- SipHash-1-3, against one in this file, written from its description ---- */
+
+static void spec_sip_round(uint64_t v[4]) {
+    v[0] += v[1], v[1] = rng_rotl(v[1], 13), v[1] ^= v[0], v[0] = rng_rotl(v[0], 32);
+    v[2] += v[3], v[3] = rng_rotl(v[3], 16), v[3] ^= v[2];
+    v[0] += v[3], v[3] = rng_rotl(v[3], 21), v[3] ^= v[0];
+    v[2] += v[1], v[1] = rng_rotl(v[1], 17), v[1] ^= v[2], v[2] = rng_rotl(v[2], 32);
+}
+
+/* The message is copied and padded: zeroes, and its length modulo 256 in the last byte. */
+static uint64_t spec_siphash13(uint64_t k0, uint64_t k1, const uint8_t *message, size_t len) {
+    uint64_t v[4] = {k0 ^ UINT64_C(0x736f6d6570736575), k1 ^ UINT64_C(0x646f72616e646f6d),
+                     k0 ^ UINT64_C(0x6c7967656e657261), k1 ^ UINT64_C(0x7465646279746573)};
+    uint8_t padded[600] = {0};
+    size_t size = len / 8 * 8 + 8;
+    memcpy(padded, message, len);
+    padded[size - 1] = (uint8_t)len;
+    for (size_t at = 0; at < size; at += 8) {
+        uint64_t word = load_le(padded + at, 8);
+        v[3] ^= word;
+        spec_sip_round(v);
+        v[0] ^= word;
+    }
+    v[2] ^= 255;
+    for (int i = 0; i < 3; i++) spec_sip_round(v);
+    return v[0] ^ v[1] ^ v[2] ^ v[3];
+}
+
+/* Every length from 0 to 520, so that the length byte wraps, each at another address. */
+static void both_words_of_sip13_follow_the_description(void **state) {
+    (void)state;
+    struct rng r = rng_seeded(30);
+    for (size_t len = 0; len <= 520; len++) {
+        uint8_t message[528] = {0}, *item = malloc(len + 16);
+        size_t shift = len % 8;
+        for (size_t i = 0; i < len; i++) item[shift + i] = (uint8_t)rng_next(&r);
+        for (int i = 0; i < 8; i++) message[i] = (uint8_t)(len >> (8 * i));
+        memcpy(message + 8, item + shift, len);
+        struct seed seed = {{rng_next(&r), rng_next(&r), rng_next(&r), rng_next(&r)}};
+        const uint64_t *keys = seed.keys;
+        struct hash hash = hash_of_sip13(&seed, item + shift, len);
+        assert_true(hash.a == spec_siphash13(keys[0], keys[1], message, len + 8));
+        assert_true(hash.b == spec_siphash13(keys[2], keys[3], message, len + 8));
+        free(item);
+    }
+}
+
+/* Each of the 256 bits of the seed counts. */
+static void every_bit_of_the_seed_changes_one_word_of_sip13(void **state) {
+    (void)state;
+    const uint8_t item[] = "item";
+    struct hash before = hash_of_sip13(&ITEM_SEED, item, 4);
+    for (int bit = 0; bit < 256; bit++) {
+        struct seed seed = ITEM_SEED;
+        seed.keys[bit / 64] ^= UINT64_C(1) << bit % 64;
+        struct hash hash = hash_of_sip13(&seed, item, 4);
+        assert_true((hash.a != before.a) == (bit < 128) && (hash.b != before.b) == (bit >= 128));
+    }
+}
+
+/* Step i >= 2 is reduced modulo 2^64 - 59 first: of 2^64 - 59 on only by chance once in 3e17. */
+static void the_walk_of_sip13_is_reduced_by_a_prime(void **state) {
+    (void)state;
+    const uint64_t prime = UINT64_MAX - 58;
+    struct hash hash = {prime - 2, 1};
+    assert_true(hash_walk(SCHEME_SIP13, hash, 0) == prime - 2);
+    assert_true(hash_walk(SCHEME_SIP13, hash, 1) == 1);
+    assert_true(hash_walk(SCHEME_SIP13, hash, 2) == 0);
+    assert_true(hash_walk(SCHEME_SIP13, hash, 3) == 1);
+    assert_true(hash_walk(SCHEME_SIP13, hash, 60) == 58);
+    assert_true(hash_walk(SCHEME_SIP13, hash, 61) == 0); // wrapped at 2^64
+    assert_true(hash_walk(SCHEME_XXH64, hash, 2) == prime);
+    hash = (struct hash){UINT64_MAX, UINT64_MAX};
+    assert_true(hash_walk(SCHEME_SIP13, hash, 0) == UINT64_MAX);
+    assert_true(hash_walk(SCHEME_SIP13, hash, 1) == UINT64_MAX);
+    assert_true(hash_walk(SCHEME_SIP13, hash, 2) == 56);
 }
 
 int main(void) {
@@ -183,6 +264,9 @@ int main(void) {
         cmocka_unit_test(fnv1a_layer_of_the_own_vector_has_its_published_bits),
         cmocka_unit_test(only_fnv1a_is_bound_to_2_to_the_32_bits),
         cmocka_unit_test(scheme_numbers_are_those_of_the_file_format),
+        cmocka_unit_test(both_words_of_sip13_follow_the_description),
+        cmocka_unit_test(every_bit_of_the_seed_changes_one_word_of_sip13),
+        cmocka_unit_test(the_walk_of_sip13_is_reduced_by_a_prime),
     };
     return cmocka_run_group_tests(tests, print_seed, NULL);
 }
