@@ -398,19 +398,22 @@ def test_clients_options_on_one_that_exists_change_nothing_but_items(fixtures):
 # ---- Merging -----------------------------------------------------------------------------------
 
 
-def models(*seeds):
+SEED = bytes(range(50, 82))
+
+
+def models(*seeds, capacity=200, expansion=2, count=100):
     """Two filters of equal shape and other items."""
     made = []
     for number, seed in enumerate(seeds):
-        model = ValkeyBloom(0.01, 200, 2, 0.5, seed)
-        for i in range(100):
+        model = ValkeyBloom(0.01, capacity, expansion, 0.5, seed)
+        for i in range(count):
             model.add(b"%d:%d" % (number, i))
         made.append(model)
     return made
 
 
 def test_a_merge_of_equal_seeds_has_the_items_of_both(call):
-    for number, model in enumerate(models(b"s" * 32, b"s" * 32)):
+    for number, model in enumerate(models(SEED, SEED)):
         assert call("BF.LOAD", "m%d" % number, model.data) == OK
     assert call("BF.MERGE", "m0", "m1") == OK
     assert call("TYPE", "m0") == simple(TYPE_NAME)
@@ -421,8 +424,25 @@ def test_a_merge_of_equal_seeds_has_the_items_of_both(call):
     assert dump(call, "m0") == before
 
 
+@pytest.mark.parametrize("words", [{"capacity": 20}, {"count": 180}, {"count": 180, "expansion": 0}], ids=str)
+def test_a_merge_that_overfills_one_can_still_be_saved_and_loaded(call, words):
+    """Its counts stay those that valkey-bloom itself can have."""
+    for number, model in enumerate(models(SEED, SEED, **words)):
+        assert call("BF.LOAD", "m%d" % number, model.data) == OK
+    for key in ("m0", "new"):
+        assert call("BF.MERGE", key, "m0", "m1") == OK
+        for layer in layers_of(call, key):
+            assert layer.size <= layer.capacity
+        before = filter_state(call, key)
+        assert call("RESTORE", key, 0, call("DUMP", key).plain, "REPLACE") == OK
+        assert filter_state(call, key) == before
+        data = call("BF.EXPORT", key, "FORMAT", "valkeybloom").plain
+        assert call("BF.LOAD", key + ":loaded", data) == OK
+        assert dump(call, key + ":loaded") == dump(call, key)
+
+
 def test_a_merge_of_another_seed_is_refused(call):
-    for number, model in enumerate(models(b"s" * 32, b"t" * 32)):
+    for number, model in enumerate(models(SEED, SEED[::-1])):
         assert call("BF.LOAD", "m%d" % number, model.data) == OK
     assert_refused(call, "ERR cannot merge source 1: its seed is another one", "BF.MERGE", "m0", "m1")
     assert_refused(call, "ERR cannot merge source 2: its seed is another one", "BF.MERGE", "new", "m0", "m1")
@@ -430,7 +450,7 @@ def test_a_merge_of_another_seed_is_refused(call):
 
 @pytest.mark.parametrize("into, kind", [("native", "bloomport"), ("foreign", TYPE_NAME)])
 def test_a_native_filter_of_equal_seed_and_sizes_is_merged_and_keeps_its_type(call, into, kind):
-    one, two = models(b"s" * 32, b"s" * 32)
+    one, two = models(SEED, SEED)
     assert call("BF.LOAD", "foreign", one.data) == OK
     assert call("BF.IMPORT", "native", "FORMAT", "valkeybloom", "DATA", two.data) == OK
     assert call("BF.MERGE", into, "foreign" if into == "native" else "native") == OK
@@ -442,9 +462,9 @@ def test_a_native_filter_of_equal_seed_and_sizes_is_merged_and_keeps_its_type(ca
 
 
 def test_a_native_filter_of_equal_seed_and_our_sizes_is_refused(call):
-    (model,) = models(b"s" * 32)
+    (model,) = models(SEED)
     assert call("BF.LOAD", "foreign", model.data) == OK
-    assert call("BF.RESERVE", "native", "0.01", "200", "SEED", b"s" * 32) == OK
+    assert call("BF.RESERVE", "native", "0.01", "200", "SEED", SEED) == OK
     text = "ERR cannot merge source 1: its layer 1 has 1920 bits and not 2129"
     assert_refused(call, text, "BF.MERGE", "native", "foreign")
 
