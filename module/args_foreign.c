@@ -10,6 +10,7 @@
 #include "module/args_foreign.h"
 
 #include "module/config.h"
+#include "module/replay.h"
 #include "module/reply.h"
 
 #include <string.h>
@@ -130,6 +131,13 @@ static bool is_creation(RedisModuleString **argv, int first) {
            (args_is_word(argv[6], "EXPANSION") || args_is_word(argv[6], "NONSCALING"));
 }
 
+/* The same in valkey-bloom's stream, which has its parameters in this order. */
+static bool is_valkeyblooms_creation(RedisModuleString **argv, int argc) {
+    return argc >= 11 && args_is_word(argv[2], "CAPACITY") && args_is_word(argv[4], "ERROR") &&
+           args_is_word(argv[6], "TIGHTENING") && args_is_word(argv[8], "SEED") &&
+           (args_is_word(argv[10], "EXPANSION") || args_is_word(argv[10], "NONSCALING"));
+}
+
 /* valkey-bloom's BF.INSERT, which it writes for every creation. */
 static const char *valkeyblooms_insert(RedisModuleString **argv, int argc,
                                        struct insert_args *out) {
@@ -174,8 +182,19 @@ static const char *redisblooms_insert(RedisModuleString **argv, int argc, struct
     return NULL;
 }
 
+/* Whether the command may create a filter. In an explicit stream a client's own words are those of
+ * an add to a filter that was there, whichever options it names. */
+static bool may_create(enum args_dialect dialect, RedisModuleString **argv, int argc) {
+    if (dialect == DIALECT_VALKEYBLOOM) return is_valkeyblooms_creation(argv, argc);
+    return !replay_is_explicit() || is_creation(argv, args_foreign_first_item(argv, argc));
+}
+
 const char *args_foreign_insert(enum args_dialect dialect, RedisModuleString **argv, int argc,
                                 struct insert_args *out) {
+    if (!may_create(dialect, argv, argc)) {
+        *out = (struct insert_args){.first_item = args_foreign_first_item(argv, argc)};
+        return NULL;
+    }
     return dialect == DIALECT_VALKEYBLOOM ? valkeyblooms_insert(argv, argc, out)
                                           : redisblooms_insert(argv, argc, out);
 }

@@ -78,8 +78,9 @@ static bool load_header(struct key *key, const char *data, size_t len) {
     if (!filter->is_foreign) {
         filter->is_loading = true;
         filter->loaded = 0;
-        if (replay_is(key->ctx)) replay_note_explicit();
     }
+    bool is_redisblooms = filter->is_foreign && filter->growth == GROWTH_HALVING;
+    if (!is_redisblooms && replay_is(key->ctx)) replay_note_explicit();
     key_put(key, filter, true);
     return true;
 }

@@ -9,6 +9,7 @@ of bloomport's code it uses only the RDB pieces of golden/make_golden.py.
     Master              a master on the replication link: a full sync, then commands as they are given
 """
 
+import contextlib
 import json
 import socket
 import struct
@@ -189,6 +190,8 @@ class Master:
 
     def close(self):
         if self.connection:
+            with contextlib.suppress(OSError):  # the replica may be gone
+                self.connection.shutdown(socket.SHUT_RDWR)  # ends the thread's read
             self.connection.close()
         self.listener.close()
         self.thread.join()

@@ -11,6 +11,7 @@ from checks import add_all
 from filters import Filters, batches, look, missing_items, same_filter, until
 from redisbloom import FIXTURES
 from resp import OK, Connection
+from valkeybloom import FIXTURES as VALKEYBLOOMS
 
 CONFIG = {
     "cluster-enabled": "yes",
@@ -21,7 +22,10 @@ CONFIG = {
 }
 SLOTS = 16384
 STATIC, LIVE = "{static}", "{live}"
-KEYS = [LIVE + name for name in ("new", "small", "grown", "blocked", "fnv1a", "redisbloom")]
+TYPES = {"redisbloom": "MBbloom--", "valkeybloom": "bloomfltr", "valkeybloom-grown": "bloomfltr"}
+NATIVE = ("new", "small", "grown", "blocked", "fnv1a", "keyed", "keyed-small", "window", "window-keyed", "counting")
+KEYS = [LIVE + name for name in (*NATIVE, *TYPES)]
+SEED = bytes(range(32)).hex()
 
 
 class Pair:
@@ -122,12 +126,30 @@ def make_live(call):
     add_all(call, LIVE + "grown", ["before%d" % i for i in range(500)])
     assert call("BF.RESERVE", LIVE + "blocked", "0.01", "100", "LAYOUT", "BLOCKED") == OK
     assert call("BF.RESERVE", LIVE + "fnv1a", "BITSPERKEY", "10", "100", "HASH", "FNV1A") == OK
+    assert call("BF.RESERVE", LIVE + "keyed", "0.001", "10", "HASH", "SIP13", "SEED", SEED) == OK
+    assert call("BF.RESERVE", LIVE + "keyed-small", "0.01", "50", "SEED", SEED[::-1]) == OK
+    # the only step of the windows is 31 years long, so that no run crosses its end
+    window = ("WINDOW", "1000000000", "GENERATIONS", "1")
+    assert call("BF.RESERVE", LIVE + "window", "0.01", "20", *window) == OK
+    assert call("BF.RESERVE", LIVE + "window-keyed", "0.01", "20", *window, "SEED", SEED) == OK
+    assert call("BF.RESERVE", LIVE + "counting", "0.001", "50000", "LAYOUT", "COUNTING") == OK
     assert call("RESTORE", LIVE + "redisbloom", "0", FIXTURES["grown"].payload) == OK
+    assert call("RESTORE", LIVE + "valkeybloom", "0", VALKEYBLOOMS["low-error"].payload) == OK
+    assert call("BF.LOAD", LIVE + "valkeybloom-grown", VALKEYBLOOMS["scaling"].load) == OK
 
 
 def test_filters_of_every_kind_migrate_to_the_last_bit(pair):
     source, target = pair.source.connection().call, pair.target.connection().call
     filters = Filters(source, prefix=STATIC)
+    for name, fixture in VALKEYBLOOMS.items():
+        if fixture.load:
+            assert source("BF.LOAD", STATIC + name, fixture.load) == OK
+            filters.looks[STATIC + name] = look(source, STATIC + name)
+    for name in ("keyed", "keyed-window", "keyed-empty"):
+        words = ("WINDOW", "1000000000", "GENERATIONS", "1") if name == "keyed-window" else ()
+        assert source("BF.RESERVE", STATIC + name, "0.01", "20", "HASH", "SIP13", *words) == OK  # a random seed
+        add_all(source, STATIC + name, ["item%d" % i for i in range(200 if name != "keyed-empty" else 0)])
+        filters.looks[STATIC + name] = look(source, STATIC + name)
     assert source("BF.INSERT", STATIC + "expiring", "ITEMS", "a").plain == [1]
     assert source("PEXPIREAT", STATIC + "expiring", "99999999999999").plain == 1
     pair.migrate(STATIC)
@@ -141,10 +163,10 @@ def test_filters_of_every_kind_migrate_to_the_last_bit(pair):
 def test_items_added_during_a_migration_are_all_there(pair):
     make_live(pair.source.connection().call)
     adder = Adder(pair)
-    adder.until_more(50)
+    adder.until_more(100)
     pair.migrate(LIVE)
     pair.until_migrated()
-    adder.until_more(50)
+    adder.until_more(100)
     adder.finish()
     call = pair.target.connection().call
     assert adder.moved >= 1
@@ -152,7 +174,7 @@ def test_items_added_during_a_migration_are_all_there(pair):
     before = ["before%d" % i for i in range(500)]
     assert call("BF.MEXISTS", LIVE + "grown", *before).plain == [1] * 500
     kinds = {key: call("TYPE", key).plain for key in KEYS}
-    assert kinds == {key: "MBbloom--" if "redisbloom" in key else "bloomport" for key in KEYS}
+    assert kinds == {key: TYPES.get(key.removeprefix(LIVE), "bloomport") for key in KEYS}
     print("%d commands acknowledged, %d redirections" % (len(adder.acknowledged), adder.moved))
     # and to the last bit what the same commands make on one server
     for key in KEYS:
