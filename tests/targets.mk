@@ -225,8 +225,8 @@ bench-tool: $(TOOL) $(BENCH) | $(DEPS) ## `bloomport build` against reading and 
 bench-merge: $(BENCH) | $(DEPS) ## two filters of 1 GB united, against reading and copying memory: ROUNDS=
 	@$(OBJ)/tests/bench/bench_merge $(or $(ROUNDS),7)
 
-study: $(STUDY) | $(DEPS) ## build and run the sizing experiments of tests/bench/study_*.c
-	@set -e; for program in $(STUDY); do $$program; done
+study: $(STUDY) | $(DEPS) ## build and run the experiments of tests/bench/study_*.c: T=study_chosen for one
+	@set -e; for program in $(if $(T),$(filter %/$(T),$(STUDY)),$(STUDY)); do $$program; done
 
 # MINUTES=, SEED= and SERVER=valkey-9, one of those of test-servers.
 soak: $(SO) | $(CLOCK_SO) $(DEPS) ## a mixed load with every answer checked, saves, evictions, restarts, a replica: MINUTES= SERVER=
