@@ -187,7 +187,6 @@ int cmd_load(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
     if (replay_is(ctx)) replay_note_explicit();
     key_put(&key, filter, false);
     RedisModule_ReplyWithSimpleString(ctx, "OK");
-    metrics.imports++;
     replicate_filter(ctx, argv[1], filter, false);
     key_close_changed(&key, "bf.loadchunk");
     return REDISMODULE_OK;

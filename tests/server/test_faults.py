@@ -12,6 +12,7 @@ import pytest
 from checks import COMMANDS, GROWTH_FAILED, NO_MEMORY, changes, dump
 from redis_server import MODULE, Server, ServerDied
 from resp import OK, error
+from valkeybloom import FIXTURES
 
 FAULTS = os.path.join(os.path.dirname(MODULE), "release", "faults.so")
 FAULTS = os.environ.get("BLOOMPORT_FAULTS_SO", FAULTS)
@@ -69,6 +70,7 @@ CASES = {
     "reserve-small": ((), SMALL),
     "reserve-large": ((), LARGE),
     "reserve-blocked": ((), ("BF.RESERVE", "k", "0.01", "50", "LAYOUT", "BLOCKED")),
+    "load": ((), ("BF.LOAD", "k", FIXTURES["scaling"].load)),
     "add-creates": ((), ("BF.ADD", "k", "a")),
     "add": (FULL[:1], ("BF.ADD", "k", "a")),
     "add-makes-a-packed-filter-grow": (FULL, ("BF.ADD", "k", "a")),

@@ -373,7 +373,7 @@ def test_capacities_that_no_integer_can_say_are_refused(call):
     assert call("BF.IMPORT", "k", "FORMAT", "portable", "CAPACITY", 2**63 - 1, "DATA", empty) == OK
     text = (
         "ERR cannot merge: dest cannot have the layers of a longer source (capacity over 2^63-1, or "
-        "only one of them is RedisBloom's)"
+        "only one of them is another program's)"
     )
     assert_refused(call, text, "BF.MERGE", "k", "long")
 
