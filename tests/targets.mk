@@ -164,7 +164,7 @@ test-large: $(SO) $(TOOL) $(LARGE) | $(DEPS) ## slow tests and those that need g
 	@set -e; for program in $(if $(T),$(filter %/$(T),$(LARGE)),$(LARGE)); do $$program; done
 	@$(if $(filter %/$(T),$(LARGE)),:,$(RUN_TESTS) --server tests/large$(if $(T),/$(T).py))
 
-test-damaged: ## every damaged variant of RedisBloom's recorded dumps, under the sanitizers
+test-damaged: ## every damaged variant of RedisBloom's and valkey-bloom's recorded dumps, under the sanitizers
 	@$(MAKE) --no-print-directory FLAVOUR=asan CC=gcc test-large T=test_damaged_dumps
 
 test-interop: $(SO) | $(DEPS) ## other languages read and write our filters, toolchains installed: T=go for one

@@ -1,10 +1,11 @@
-"""Every damaged variant of RedisBloom's recorded filters (golden/redisbloom), loaded in all three ways: it
-is refused, or it is a filter that answers every command. `make test-damaged` runs this under the
+"""Every damaged variant of the filters that RedisBloom and valkey-bloom recorded (golden/redisbloom; the
+small ones of golden/valkeybloom, both encodings), loaded in every way: it is refused, or it is a filter that answers every command. `make test-damaged` runs this under the
 sanitizers, which find silent faults and leaks too. Prints how many variants were tried.
 
     payloads   every byte changed, every truncation, the checksum repaired, to RESTORE
     chunks     every other value of every byte of every header, every truncation; every truncation
                of every piece, to BF.LOADCHUNK
+    BF.LOAD    every other value of every byte of the fields, every byte of the bits changed, every truncation
     files      a server is started on dump.rdb with a byte changed or cut off, without checksum
 """
 
@@ -17,12 +18,17 @@ import pytest
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "server"))
 
 from redis_server import Server, ServerDied  # noqa: E402  (the path must come first)
+from bloom_model import xxh64  # noqa: E402
 from redisbloom import DUMP_FILE, FIXTURES, Spoiler, rdb_value  # noqa: E402
 from resp import OK, ONE, simple  # noqa: E402
+from valkeybloom import ALL as VALKEYBLOOMS  # noqa: E402
+from valkeybloom import readable_file  # noqa: E402
 
 ID_BYTES = 10  # of a payload: the type and the module's id
 FILES = 80
 IN_FLIGHT = 50
+# One layer and many, compressed and not, non-scaling, flag 0, and encoding version 0.
+SMALL = ["empty", "one", "one-grown", "auto", "bytes", "scaling-1", "seed-fixed", "tightening-config", "old-small", "old-scaling"]
 
 USES = [
     ("BF.MEXISTS", "k", "a", "b", "fixture:0"),
@@ -140,27 +146,109 @@ def test_what_was_refused_took_no_memory(server):
     connection.close()
 
 
+# ---- valkey-bloom's ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", SMALL)
+@pytest.mark.parametrize("mask", [0x01, 0x10, 0x80, 0xFF])
+def test_every_changed_byte_of_valkeyblooms_payload(server, name, mask):
+    spoiler = Spoiler(VALKEYBLOOMS[name].payload)
+    counts = try_all(server, "%s, payload ^ %#x" % (name, mask), restores(spoiler.flips(mask, ID_BYTES)))
+    assert counts["refused"] and counts["taken"]
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_every_truncation_of_valkeyblooms_payload(server, name):
+    """But by up to three bytes: the server then reads on in the footer, whose second byte is an end mark."""
+    spoiler = Spoiler(VALKEYBLOOMS[name].payload)
+    variants = list(restores(spoiler.truncations(ID_BYTES)))
+    assert try_all(server, "%s, payload cut" % name, variants[:-3])["taken"] == 0
+    try_all(server, "%s, its last bytes cut" % name, variants[-3:])
+
+
+def other_bytes(data, ends):
+    """Every other value of each byte outside the bits, and the bits' bytes inverted; `ends` of the bits."""
+    for at in range(len(data)):
+        in_bits = any(start <= at < end for start, end in ends)
+        for value in [data[at] ^ 0xFF] if in_bits else range(256):
+            if value != data[at]:
+                yield data[:at] + bytes([value]) + data[at + 1 :]
+
+
+@pytest.mark.parametrize("name", ["empty", "bytes", "seed-fixed", "old-small", "low-error"])
+def test_every_other_byte_and_every_truncation_of_the_string_of_bf_load(server, name):
+    fixture, at, ends = VALKEYBLOOMS[name], 30, []
+    for layer in fixture.model().layers:
+        ends.append((at + 8 + 45, at + 8 + 45 + len(layer.bits)))
+        at = ends[-1][1] + 16
+    commands = (("BF.LOAD", "k", data) for data in other_bytes(fixture.load, ends))
+    counts = try_all(server, "%s, BF.LOAD" % name, commands)
+    assert counts["refused"] and counts["taken"] >= sum(end - start for start, end in ends)
+    cut = (("BF.LOAD", "k", fixture.load[:size]) for size in range(len(fixture.load)))
+    assert try_all(server, "%s, BF.LOAD cut" % name, cut)["taken"] == 0
+
+
+@pytest.mark.parametrize("name", ["empty", "seed-fixed", "low-error"])
+def test_every_other_byte_in_a_header_of_valkeyblooms(server, name):
+    """Without its checksum none is taken; with it repaired, it is a header or refused."""
+    header = VALKEYBLOOMS[name].model().chunks[0][1]
+    body = header[:-8]
+    commands = (("BF.LOADCHUNK", "k", 1, data) for data in other_bytes(header, []))
+    assert try_all(server, "%s, header" % name, commands)["taken"] == 0
+    commands = (("BF.LOADCHUNK", "k", 1, header[:size]) for size in range(len(header)))
+    assert try_all(server, "%s, header cut" % name, commands)["taken"] == 0
+    repaired = (data + xxh64(data, 0).to_bytes(8, "little") for data in other_bytes(body, []))
+    counts = try_all(server, "%s, header, checksum right" % name, (("BF.LOADCHUNK", "k", 1, data) for data in repaired))
+    assert counts["refused"] > len(body) and counts["taken"]
+
+
+# ---- Files ---------------------------------------------------------------------------------------
+
+
 def damaged_files():
     source = random.Random(20)
     whole = DUMP_FILE.read_bytes()[:-8] + bytes(8)  # a checksum of 0 is not looked at
     starts = [whole.index(rdb_value(f.data)[1:20]) for f in FIXTURES.values()]
+    yield from damaged(source, whole, starts, lambda: source.randrange(source.choice(starts) + 9, len(whole) - 9))
+
+
+def damaged(source, whole, starts, cut):
     for number in range(FILES):
         start = source.choice(starts) + 9
         if number % 4 == 0:
-            yield whole[: source.randrange(start, len(whole) - 9)]
+            yield whole[: cut()]
         else:
             at = start + source.randrange(60)  # mostly fields, few bits
             yield whole[:at] + bytes([source.randrange(256)]) + whole[at + 1 :]
 
 
+def damaged_valkeybloom_files(call):
+    """Cut inside an array only: Redis itself reads a module's value for ever if it is cut between fields."""
+    source = random.Random(21)
+    for file in ("mixed.rdb", "old-encver0.rdb"):
+        whole = readable_file(file, call)[:-8] + bytes(8)
+        starts = {name: whole.find(VALKEYBLOOMS[name].dump[1:18]) for name in SMALL}
+        long = [starts[name] for name in ("auto", "bytes", "seed-fixed", "old-small") if starts[name] >= 0]
+        found = [start for start in starts.values() if start >= 0]
+        yield from damaged(source, whole, found, lambda: source.choice(long) + source.randrange(50, 95))
+
+
 def test_a_start_on_a_damaged_file_serves_it_or_ends_in_order():
+    serve_or_end(damaged_files(), FIXTURES)
+
+
+def test_a_start_on_a_damaged_file_of_valkeyblooms_serves_it_or_ends_in_order(server):
+    serve_or_end(damaged_valkeybloom_files(server.call), [VALKEYBLOOMS[name].key for name in SMALL])
+
+
+def serve_or_end(files, keys):
     counts = {"served": 0, "ended": 0}
-    for data in damaged_files():
+    for data in files:
         server = Server(config={"rdbcompression": "yes"})
         try:
             Path(server.directory, "dump.rdb").write_bytes(data)
             server.start()
-            for key in FIXTURES:
+            for key in keys:
                 server.call("BF.MADD", key, "a", "b", "c")
             counts["served"] += 1
         except ServerDied as death:
