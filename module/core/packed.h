@@ -1,5 +1,5 @@
 /* Packed filters: how small filters are stored between commands. A packed filter is one allocation
- * with 24 bytes before the bits. A struct filter with its layer is three allocations with 160 bytes
+ * with 24 bytes before the bits. A struct filter with its layer is three allocations with 208 bytes
  * besides the bits. A server that keeps a filter per user has millions of them.
  *
  * A key holds a *value*: a struct filter (unpacked), or a packed filter. The first byte tells

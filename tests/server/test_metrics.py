@@ -146,7 +146,7 @@ def step(source, model, rare):
         lambda: model.together(("BF.MADD", key, *items), ("BF.MERGE", other, key), ("BF.MEXISTS", other, *items), ("DEL", key)),
         lambda: run("SWAPDB", 0, source.randrange(3)),
         lambda: run("RESTORE", key, 0, b"nonsense"),
-        lambda: run("CONFIG", "SET", "bf.max-bytes", source.choice([0, 0, 200])),
+        lambda: run("CONFIG", "SET", "bf.max-bytes", source.choice([0, 0, 280])),
     ]
     if source.random() < 0.02:
         choices = [lambda: [run(*words) for words in source.choice(rare)]]
