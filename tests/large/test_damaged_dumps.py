@@ -223,7 +223,7 @@ def damaged(source, whole, starts, cut):
 
 
 def damaged_valkeybloom_files(call):
-    """Cut inside an array only: Redis itself reads a module's value for ever if it is cut between fields."""
+    """Cut inside an array only: of a module's value cut between fields, Redis itself never stops reading."""
     source = random.Random(21)
     for file in ("mixed.rdb", "old-encver0.rdb"):
         whole = readable_file(file, call)[:-8] + bytes(8)
