@@ -1,6 +1,7 @@
 """Every damaged variant of the filters that RedisBloom and valkey-bloom recorded (golden/redisbloom; the
-small ones of golden/valkeybloom, both encodings), loaded in every way: it is refused, or it is a filter that answers every command. `make test-damaged` runs this under the
-sanitizers, which find silent faults and leaks too. Prints how many variants were tried.
+small ones of golden/valkeybloom, both encodings), loaded in every way: it is refused, or it is a filter
+that answers every command. `make test-damaged` runs this under the sanitizers, which find silent faults
+and leaks too. Prints how many variants were tried.
 
     payloads   every byte changed, every truncation, the checksum repaired, to RESTORE
     chunks     every other value of every byte of every header, every truncation; every truncation
@@ -28,7 +29,8 @@ ID_BYTES = 10  # of a payload: the type and the module's id
 FILES = 80
 IN_FLIGHT = 50
 # One layer and many, compressed and not, non-scaling, flag 0, and encoding version 0.
-SMALL = ["empty", "one", "one-grown", "auto", "bytes", "scaling-1", "seed-fixed", "tightening-config", "old-small", "old-scaling"]
+SMALL = ["empty", "one", "one-grown", "auto", "bytes", "scaling-1", "seed-fixed", "tightening-config"]
+SMALL += ["old-small", "old-scaling"]
 
 USES = [
     ("BF.MEXISTS", "k", "a", "b", "fixture:0"),
