@@ -11,6 +11,7 @@ from checks import add_all
 from filters import Filters, batches, look, missing_items, same_filter, until
 from redisbloom import FIXTURES
 from resp import OK, Connection
+from test_valkeybloom import assert_recorded
 from valkeybloom import FIXTURES as VALKEYBLOOMS
 
 CONFIG = {
@@ -155,6 +156,9 @@ def test_filters_of_every_kind_migrate_to_the_last_bit(pair):
     pair.migrate(STATIC)
     pair.until_migrated()
     filters.assert_arrived(target)
+    for name, fixture in VALKEYBLOOMS.items():
+        if fixture.load:
+            assert_recorded(target, STATIC + name, fixture)
     assert target("PEXPIRETIME", STATIC + "expiring").plain == 99999999999999
     assert source("DBSIZE").plain == 0
     assert "CRITICAL" not in pair.target.log

@@ -370,8 +370,8 @@ def test_a_cleared_one_is_as_new_and_grows_again_by_its_rules(call):
 
 def test_only_formats_that_can_hold_its_hash_are_exported(fixtures):
     for name in SMALL:
-        for words in ((), ("FORMAT", "portable"), ("FORMAT", "sstable"), ("FORMAT", "redisbloom"), ("FORMAT", "parquet")):
-            reply = fixtures("BF.EXPORT", name, *words)
+        for name_of_format in ("portable", "sstable", "leveldb", "redisbloom", "parquet"):
+            reply = fixtures("BF.EXPORT", name, "FORMAT", name_of_format)
             assert reply == error("ERR cannot export: hash is SIP13, use valkeybloom")
 
 
@@ -495,7 +495,8 @@ def two_seeds():
     for i in range(150):
         model.add(b"%d" % i)
     right = model.array
-    model.array = lambda layer: right(layer).replace(model.seed, bytes(32)) if layer is model.layers[1] else right(layer)
+    seeds = {model.layers[0]: model.seed, model.layers[1]: bytes(32)}
+    model.array = lambda layer: right(layer).replace(model.seed, seeds[layer])
     return model
 
 

@@ -166,8 +166,8 @@ class ValkeyBloom:
     @property
     def chunks(self):
         """What BF.SCANDUMP gives."""
-        head = b"BLOOMFLT" + struct.pack("<IIIIdd", 1, self.expansion, len(self.layers), self.flag, self.rate, self.ratio)
-        head += self.seed
+        head = b"BLOOMFLT" + struct.pack("<IIII", 1, self.expansion, len(self.layers), self.flag)
+        head += struct.pack("<dd", self.rate, self.ratio) + self.seed
         for layer in self.layers:
             head += struct.pack("<QQQQ", layer.capacity, layer.items, 8 * len(layer.bits), layer.k)
         found, done = [(1, head + struct.pack("<Q", xxh64(head, 0)))], 1
