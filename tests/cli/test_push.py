@@ -11,7 +11,7 @@ import pytest
 
 from test_tool import TOOL, WORDS, built, lines, r, run, server, words_file  # noqa: F401  (fixtures)
 
-from test_valkeybloom import load_string
+from test_tool_valkeybloom import load_string
 
 from filters import until
 from formats_model import RedisBloom

@@ -12,7 +12,7 @@ import pytest
 from test_tool import FIXTURES as REDISBLOOM
 from test_tool import REPO, WORDS, built, info, lines, r, run, server, words_file  # noqa: F401  (fixtures)
 from test_valkeybloom import FIXTURES as VALKEYBLOOM
-from test_valkeybloom import load_string
+from test_tool_valkeybloom import load_string
 
 GOLDEN = REPO / "tests" / "golden"
 RDB_FILES = [GOLDEN / "valkeybloom" / "dump.rdb", GOLDEN / "valkeybloom" / "dump-valkey9.rdb",
