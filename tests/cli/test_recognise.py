@@ -11,7 +11,7 @@ import pytest
 
 from test_tool import FIXTURES as REDISBLOOM
 from test_tool import REPO, WORDS, built, info, lines, r, run, server, words_file  # noqa: F401  (fixtures)
-from test_valkeybloom import FIXTURES as VALKEYBLOOM
+from test_tool_valkeybloom import FIXTURES as VALKEYBLOOM
 from test_tool_valkeybloom import load_string
 
 GOLDEN = REPO / "tests" / "golden"
