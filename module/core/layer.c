@@ -36,8 +36,9 @@ enum status layer_init(struct layer *layer, struct sizing size, struct geometry 
     return STATUS_OK;
 }
 
-/* A TLB of current CPUs covers about 8 MiB. From this size on most lookups miss it. */
-#define HUGE_BYTES ((uint64_t)32 * 1024 * 1024)
+/* A TLB of current CPUs covers about 8 MiB of small pages: beyond that most lookups miss it. (Five
+ * layers of 18 MiB: 190 ns a lookup in batches instead of 275.) */
+#define HUGE_BYTES ((uint64_t)8 * 1024 * 1024)
 
 /* A layer is dense from this many set bits on. With one bit in 256 set, a page of 4 KiB has 128 on
  * average, so practically every page has been written to. */
