@@ -138,7 +138,8 @@ static void probe_newest(const struct filter *filter, const RedisModuleString *i
 struct adding {
     struct key key;
     const RedisModuleString *sent; // the command's name as sent, for BF.ADD and BF.MADD; else NULL
-    struct creation creation;      // of the filter, if it is missing
+    const struct creation *named;  // what the command says of a new filter; NULL: nothing
+    struct creation creation;      // of the filter, once it is created
     bool is_explicit;              // the command itself named the parameters
     bool nocreate;
     RedisModuleString **items;
@@ -152,7 +153,7 @@ struct adding {
 static void adding_init(struct adding *a, RedisModuleString **items, int nitems,
                         const RedisModuleString *sent) {
     a->sent = sent;
-    a->creation = (struct creation){.params = config_add_params()};
+    a->named = NULL;
     a->is_explicit = a->nocreate = false;
     a->items = items;
     a->nitems = (size_t)nitems;
@@ -209,6 +210,7 @@ static bool open_or_create(RedisModuleCtx *ctx, RedisModuleString *name, struct 
         RedisModule_ReplyWithError(ctx, ERR_NOT_FOUND);
         return false;
     }
+    a->creation = a->named ? *a->named : (struct creation){.params = config_add_params()};
     if (!a->is_explicit && replay_is(ctx)) {
         if (replay_is_explicit()) { // this server has lost the filter (replay.h)
             RedisModule_ReplyWithNull(ctx);
@@ -337,7 +339,7 @@ int cmd_insert(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
     if (error) return args_reply_error(ctx, error);
     struct adding a;
     adding_init(&a, argv + args.first_item, argc - args.first_item, NULL);
-    a.creation = args.creation;
+    a.named = &args.creation;
     a.nocreate = args.nocreate;
     a.is_explicit = args.is_explicit;
     return add_items(ctx, argv[1], &a);
