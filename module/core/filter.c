@@ -237,10 +237,13 @@ enum status filter_add_newest(struct filter *filter, const struct probe *probe, 
 
 enum status filter_probed_add(struct filter *filter, const struct probe *probe, size_t i,
                               struct outcome *outcome) {
-    uint32_t first = window_newest(filter), nolder = filter->nlayers - 1;
-    struct hash hash = probe->hashes[i];
-    struct older older = {any_contains(filter->layers + first, nolder - first, hash),
-                          any_contains(filter->layers, first, hash)};
+    struct older older = {false, false};
+    if (filter->nlayers > 1) {
+        uint32_t first = window_newest(filter), nolder = filter->nlayers - 1;
+        struct hash hash = probe->hashes[i];
+        older.is_in_generation = any_contains(filter->layers + first, nolder - first, hash);
+        older.is_before = any_contains(filter->layers, first, hash);
+    }
     return filter_add_newest(filter, probe, i, older, outcome);
 }
 
