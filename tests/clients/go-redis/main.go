@@ -3,6 +3,7 @@ package main
 
 import (
 	"context"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"os"
@@ -14,6 +15,10 @@ import (
 )
 
 const binary = "\x00\xff\r\n\x80"
+
+// One item, as valkey-bloom's AOF has it (tests/golden/valkeybloom: one).
+const one = "01020000007b14ae47e17a843f000000000000e03f0101000000000000002f000000000000000102000000000000000b00000" +
+	"04564a07b0cc930b9e2e1fe54c4b2e464096547f4af40208ae0f36175b9fa97c6abd601000000000000000100000000000000"
 
 var (
 	ctx           = context.Background()
@@ -194,10 +199,31 @@ func combine() {
 	check("exists by raw command", call("BF.EXISTS", "plain", "a"), yes)
 }
 
+func forget() {
+	check("reserve counting", call("BF.RESERVE", "counting", 0.01, 100, "LAYOUT", "COUNTING"), "OK")
+	check("madd counting", result(r.BFMAdd(ctx, "counting", "a", "b", "a").Result()), []bool{true, true, false})
+	check("count", call("BF.COUNT", "counting", "a"), int64(2))
+	yes, no := map[int]any{2: int64(1), 3: true}[protocol], map[int]any{2: int64(0), 3: false}[protocol]
+	check("del", call("BF.DEL", "counting", "a", "absent"), []any{yes, no})
+	check("count after del", call("BF.COUNT", "counting", "a"), int64(1))
+	check("del missing", call("BF.DEL", "missing", "a"), []any{no})
+	check("reserve window", call("BF.RESERVE", "seen", 0.01, 100, "WINDOW", 3600), "OK")
+	check("rotate", call("BF.ROTATE", "seen"), "OK")
+	check("rotate missing", call("BF.ROTATE", "missing"), "ERR not found")
+}
+
+func load() {
+	data, _ := hex.DecodeString(one)
+	check("load", call("BF.LOAD", "moved", data), "OK")
+	check("card of the loaded", call("BF.CARD", "moved"), int64(1))
+	refused := call("BF.LOAD", "bad", data[:len(data)-1]).(string)
+	check("load cut", strings.HasPrefix(refused, "ERR bloom object decoding failed"), true)
+}
+
 func main() {
 	protocol, _ = strconv.Atoi(os.Args[2])
 	r = redis.NewClient(&redis.Options{Addr: "127.0.0.1:" + os.Args[1], Protocol: protocol})
-	for _, part := range []func(){reserve, add, lookups, info, failures, dump, raw, stats, combine} {
+	for _, part := range []func(){reserve, add, lookups, info, failures, dump, raw, stats, combine, forget, load} {
 		part()
 	}
 	fmt.Println("version", redis.Version())

@@ -21,6 +21,14 @@ struct word {
 #define BINARY ((struct word){"\x00\xff\r\n\x80", 5})
 #define BINARY_CUT ((struct word){"\x00\xff\r\n\x80", 4})
 
+/* One item, as valkey-bloom's AOF has it (tests/golden/valkeybloom: one). */
+static const char ONE[] =
+    "\x01\x02\x00\x00\x00\x7b\x14\xae\x47\xe1\x7a\x84\x3f\x00\x00\x00\x00\x00\x00\xe0\x3f\x01"
+    "\x01\x00\x00\x00\x00\x00\x00\x00\x2f\x00\x00\x00\x00\x00\x00\x00\x01\x02\x00\x00\x00\x00"
+    "\x00\x00\x00\x0b\x00\x00\x00\x45\x64\xa0\x7b\x0c\xc9\x30\xb9\xe2\xe1\xfe\x54\xc4\xb2\xe4"
+    "\x64\x09\x65\x47\xf4\xaf\x40\x20\x8a\xe0\xf3\x61\x75\xb9\xfa\x97\xc6\xab\xd6\x01\x00\x00"
+    "\x00\x00\x00\x00\x00\x01\x00\x00\x00\x00\x00\x00\x00";
+
 static void check(const char *what, bool right, const char *got, const char *wanted) {
     checks++;
     if (!right) {
@@ -214,6 +222,25 @@ static void combine(void) {
     answers("BF.EXISTS merged a", "0");
 }
 
+static void forget(void) {
+    answers("BF.RESERVE counting 0.01 100 LAYOUT COUNTING", "OK");
+    answers("BF.MADD counting a b a", "[1 1 0]");
+    answers("BF.COUNT counting a", "2");
+    answers("BF.DEL counting a absent", "[1 0]");
+    answers("BF.COUNT counting a", "1");
+    answers("BF.DEL missing a", "[0]");
+    answers("BF.RESERVE seen 0.01 100 WINDOW 3600", "OK");
+    answers("BF.ROTATE seen", "OK");
+    answers("BF.ROTATE missing", "ERR not found");
+}
+
+static void load(void) {
+    struct word whole = {ONE, sizeof(ONE) - 1}, cut = {ONE, sizeof(ONE) - 2};
+    answers_item("BF.LOAD moved", whole, "OK");
+    answers("BF.CARD moved", "1");
+    answers_item("BF.LOAD bad", cut, "ERR bloom object decoding failed");
+}
+
 int main(int argc, char **argv) {
     context = redisConnect("127.0.0.1", argc > 1 ? atoi(argv[1]) : 6379);
     if (context == NULL || context->err) {
@@ -228,6 +255,8 @@ int main(int argc, char **argv) {
     new_commands();
     stats();
     combine();
+    forget();
+    load();
     redisFree(context);
     printf("version %d.%d.%d\nchecks %d\n", HIREDIS_MAJOR, HIREDIS_MINOR, HIREDIS_PATCH, checks);
     return wrong > 0;

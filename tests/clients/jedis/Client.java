@@ -124,6 +124,24 @@ class Client extends Checks {
         check("exists cleared", () -> r.bfExists("merged", "a"), false);
     }
 
+    static void forget() {
+        check("reserve counting", () -> text(call("BF.RESERVE", "counting", "0.01", "100", "LAYOUT", "COUNTING")), "OK");
+        check("madd counting", () -> r.bfMAdd("counting", "a", "b", "a"), List.of(true, true, false));
+        check("count", () -> call("BF.COUNT", "counting", "a"), 2L);
+        check("del", () -> call("BF.DEL", "counting", "a", "absent"), List.of(yes, no));
+        check("count after del", () -> call("BF.COUNT", "counting", "a"), 1L);
+        check("del missing", () -> call("BF.DEL", "missing", "a"), List.of(no));
+        check("reserve window", () -> text(call("BF.RESERVE", "seen", "0.01", "100", "WINDOW", "3600")), "OK");
+        check("rotate", () -> text(call("BF.ROTATE", "seen")), "OK");
+        refused("rotate missing", "not found", () -> call("BF.ROTATE", "missing"));
+    }
+
+    static void load() {
+        check("load", () -> text(call("BF.LOAD", "moved", ONE)), "OK");
+        check("card of the loaded", () -> call("BF.CARD", "moved"), 1L);
+        refused("load cut", "bloom object decoding failed", () -> call("BF.LOAD", "bad", ONE_CUT));
+    }
+
     public static void main(String[] arguments) {
         boolean three = arguments[1].equals("3");
         yes = three ? (Object) true : (Object) 1L;
@@ -143,6 +161,8 @@ class Client extends Checks {
         raw();
         stats(three ? Double.class : String.class, no, key -> call("BF.STATS", key));
         combine();
+        forget();
+        load();
         finish(RedisClient.class);
     }
 }

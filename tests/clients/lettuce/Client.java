@@ -7,6 +7,7 @@ import io.lettuce.core.codec.StringCodec;
 import io.lettuce.core.output.ArrayOutput;
 import io.lettuce.core.output.ByteArrayOutput;
 import io.lettuce.core.output.CommandOutput;
+import io.lettuce.core.output.IntegerOutput;
 import io.lettuce.core.output.ObjectOutput;
 import io.lettuce.core.output.StatusOutput;
 import io.lettuce.core.probabilistic.BfInfoValue;
@@ -55,6 +56,10 @@ class Client extends Checks {
 
     static byte[] bytes(String command, Object... words) {
         return call(new ByteArrayOutput<>(ByteArrayCodec.INSTANCE), command, words);
+    }
+
+    static Long integer(String command, Object... words) {
+        return call(new IntegerOutput<>(ByteArrayCodec.INSTANCE), command, words);
     }
 
     /** Bulk strings in it are byte[]. */
@@ -166,6 +171,24 @@ class Client extends Checks {
         check("exists cleared", () -> r.bfExists("merged", "a"), false);
     }
 
+    static void forget(Object yes, Object no) {
+        check("reserve counting", () -> status("BF.RESERVE", "counting", "0.01", "100", "LAYOUT", "COUNTING"), "OK");
+        check("madd counting", () -> r.bfMAdd("counting", "a", "b", "a"), List.of(true, true, false));
+        check("count", () -> integer("BF.COUNT", "counting", "a"), 2L);
+        check("del", () -> any("BF.DEL", "counting", "a", "absent"), List.of(yes, no));
+        check("count after del", () -> integer("BF.COUNT", "counting", "a"), 1L);
+        check("del missing", () -> any("BF.DEL", "missing", "a"), List.of(no));
+        check("reserve window", () -> status("BF.RESERVE", "seen", "0.01", "100", "WINDOW", "3600"), "OK");
+        check("rotate", () -> status("BF.ROTATE", "seen"), "OK");
+        refused("rotate missing", "not found", () -> status("BF.ROTATE", "missing"));
+    }
+
+    static void load() {
+        check("load", () -> status("BF.LOAD", "moved", ONE), "OK");
+        check("card of the loaded", () -> integer("BF.CARD", "moved"), 1L);
+        refused("load cut", "bloom object decoding failed", () -> status("BF.LOAD", "bad", ONE_CUT));
+    }
+
     public static void main(String[] arguments) {
         RedisClient client = RedisClient.create(RedisURI.create("127.0.0.1", Integer.parseInt(arguments[0])));
         client.setOptions(ClientOptions.builder()
@@ -183,8 +206,12 @@ class Client extends Checks {
         dumps();
         raw();
         boolean three = arguments[1].equals("3");
-        stats(three ? Double.class : String.class, three ? (Object) false : (Object) 0L, key -> any("BF.STATS", key));
+        Object yes = three ? (Object) true : (Object) 1L;
+        Object no = three ? (Object) false : (Object) 0L;
+        stats(three ? Double.class : String.class, no, key -> any("BF.STATS", key));
         combine();
+        forget(yes, no);
+        load();
         finish(RedisClient.class);
     }
 }

@@ -4,6 +4,9 @@
 // as long as no serializer or compression is set (OPT_SERIALIZER, OPT_COMPRESSION).
 
 const BINARY = "\x00\xff\r\n\x80";
+// One item, as valkey-bloom's AOF has it (tests/golden/valkeybloom: one).
+const ONE = '01020000007b14ae47e17a843f000000000000e03f0101000000000000002f000000000000000102000000000000000b00000'
+    . '04564a07b0cc930b9e2e1fe54c4b2e464096547f4af40208ae0f36175b9fa97c6abd601000000000000000100000000000000';
 const FULL = 'ERR non scaling filter is full';
 $r = new Redis();
 $r->connect('127.0.0.1', (int)$argv[1]);
@@ -135,6 +138,21 @@ check('interstore', call('BF.INTERSTORE', 'common', 'plain', 'other'), 'OK');
 check('mexists common', call('BF.MEXISTS', 'common', 'a', 'b', 'only'), [1, 0, 0]);
 check('clear', call('BF.CLEAR', 'merged'), 'OK');
 check('exists cleared', call('BF.EXISTS', 'merged', 'a'), 0);
+
+check('reserve counting', call('BF.RESERVE', 'counting', 0.01, 100, 'LAYOUT', 'COUNTING'), 'OK');
+check('madd counting', call('BF.MADD', 'counting', 'a', 'b', 'a'), [1, 1, 0]);
+check('count', call('BF.COUNT', 'counting', 'a'), 2);
+check('del', call('BF.DEL', 'counting', 'a', 'absent'), [1, 0]);
+check('count after del', call('BF.COUNT', 'counting', 'a'), 1);
+check('del missing', call('BF.DEL', 'missing', 'a'), [0]);
+check('reserve window', call('BF.RESERVE', 'seen', 0.01, 100, 'WINDOW', 3600), 'OK');
+check('rotate', call('BF.ROTATE', 'seen'), 'OK');
+check('rotate missing', call('BF.ROTATE', 'missing'), 'ERR not found');
+
+$one = hex2bin(ONE);
+check('load', call('BF.LOAD', 'moved', $one), 'OK');
+check('card of the loaded', call('BF.CARD', 'moved'), 1);
+check('load cut', call('BF.LOAD', 'bad', substr($one, 0, -1)), 'ERR bloom object decoding failed');
 
 echo 'version ', phpversion('redis'), "\nchecks $checks\n";
 exit($wrong > 0 ? 1 : 0);

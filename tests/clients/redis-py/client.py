@@ -12,6 +12,9 @@ text = redis.Redis(port=port, decode_responses=True, **(options if protocol == 2
 bf = r.bf()
 call = r.execute_command
 BINARY = b"\x00\xff\r\n\x80"
+# One item, as valkey-bloom's AOF has it (tests/golden/valkeybloom: one).
+ONE = bytes.fromhex("01020000007b14ae47e17a843f000000000000e03f0101000000000000002f000000000000000102000000000000000b00000"
+                    "04564a07b0cc930b9e2e1fe54c4b2e464096547f4af40208ae0f36175b9fa97c6abd601000000000000000100000000000000")
 yes, no = (True, False) if protocol == 3 else (1, 0)
 checks = wrong = 0
 
@@ -163,7 +166,25 @@ def combine():
     check("exists cleared", bf.exists("merged", "a"), no)
 
 
-for part in (reserve, add, lookups, info, errors, dump, raw, stats, combine):
+def forget():
+    check("reserve counting", call("BF.RESERVE", "counting", 0.01, 100, "LAYOUT", "COUNTING"), True)
+    check("madd counting", bf.madd("counting", "a", "b", "a"), [yes, yes, no])
+    check("count", call("BF.COUNT", "counting", "a"), 2)
+    check("del", call("BF.DEL", "counting", "a", "absent"), [yes, no])
+    check("count after del", call("BF.COUNT", "counting", "a"), 1)
+    check("del missing", call("BF.DEL", "missing", "a"), [no])
+    check("reserve window", call("BF.RESERVE", "seen", 0.01, 100, "WINDOW", 3600), True)
+    check("rotate", call("BF.ROTATE", "seen"), b"OK")
+    refused("rotate missing", "not found", call, "BF.ROTATE", "missing")
+
+
+def load():
+    check("load", call("BF.LOAD", "moved", ONE), b"OK")
+    check("card of the loaded", call("BF.CARD", "moved"), 1)
+    refused("load cut", "bloom object decoding failed", call, "BF.LOAD", "bad", ONE[:-1])
+
+
+for part in (reserve, add, lookups, info, errors, dump, raw, stats, combine, forget, load):
     part()
 print("version", redis.__version__)
 print("checks", checks)

@@ -4,6 +4,9 @@
 require "redis"
 
 BINARY = "\x00\xff\r\n\x80".b
+# One item, as valkey-bloom's AOF has it (tests/golden/valkeybloom: one).
+ONE = ["01020000007b14ae47e17a843f000000000000e03f0101000000000000002f000000000000000102000000000000000b00000" \
+       "04564a07b0cc930b9e2e1fe54c4b2e464096547f4af40208ae0f36175b9fa97c6abd601000000000000000100000000000000"].pack("H*")
 FULL = "ERR non scaling filter is full"
 $r = Redis.new(port: ARGV[0].to_i)
 $checks = $wrong = 0
@@ -119,6 +122,20 @@ check "interstore", call("BF.INTERSTORE", "common", "plain", "other"), "OK"
 check "mexists common", call("BF.MEXISTS", "common", "a", "b", "only"), [1, 0, 0]
 check "clear", call("BF.CLEAR", "merged"), "OK"
 check "exists cleared", call("BF.EXISTS", "merged", "a"), 0
+
+check "reserve counting", call("BF.RESERVE", "counting", 0.01, 100, "LAYOUT", "COUNTING"), "OK"
+check "madd counting", call("BF.MADD", "counting", "a", "b", "a"), [1, 1, 0]
+check "count", call("BF.COUNT", "counting", "a"), 2
+check "del", call("BF.DEL", "counting", "a", "absent"), [1, 0]
+check "count after del", call("BF.COUNT", "counting", "a"), 1
+check "del missing", call("BF.DEL", "missing", "a"), [0]
+check "reserve window", call("BF.RESERVE", "seen", 0.01, 100, "WINDOW", 3600), "OK"
+check "rotate", call("BF.ROTATE", "seen"), "OK"
+check "rotate missing", call("BF.ROTATE", "missing"), "ERR not found"
+
+check "load", call("BF.LOAD", "moved", ONE), "OK"
+check "card of the loaded", call("BF.CARD", "moved"), 1
+check "load cut", call("BF.LOAD", "bad", ONE[0...-1]), "ERR bloom object decoding failed"
 
 puts "version #{Redis::VERSION}", "checks #{$checks}"
 exit $wrong.zero?

@@ -56,6 +56,10 @@ class Client extends Checks {
         return call(new RedisCommand<>(command, new ObjectListReplayDecoder<>()), words);
     }
 
+    static Object any(String command, Object... words) {
+        return call(new RedisCommand<>(command), words);
+    }
+
     static void status(String what, String command, Object... words) {
         check(what, () -> String.valueOf((Object) call(new RedisCommand<>(command), words)), "OK");
     }
@@ -171,6 +175,25 @@ class Client extends Checks {
         check("exists cleared", () -> bf("merged").exists("a"), false);
     }
 
+    static void forget() {
+        status("reserve counting", "BF.RESERVE", "counting", "0.01", "100", "LAYOUT", "COUNTING");
+        check("madd counting", () -> bf("counting").add(List.of("a", "b", "a")), Set.of("a", "b"));
+        check("count", () -> any("BF.COUNT", "counting", "a"), 2L);
+        // As in BF.STATS, the decoder of lists gives 1 and 0 for booleans too.
+        check("del", () -> list("BF.DEL", "counting", "a", "absent"), List.of(1L, 0L));
+        check("count after del", () -> any("BF.COUNT", "counting", "a"), 1L);
+        check("del missing", () -> list("BF.DEL", "missing", "a"), List.of(0L));
+        status("reserve window", "BF.RESERVE", "seen", "0.01", "100", "WINDOW", "3600");
+        status("rotate", "BF.ROTATE", "seen");
+        refused("rotate missing", "not found", () -> any("BF.ROTATE", "missing"));
+    }
+
+    static void load() {
+        status("load", "BF.LOAD", "moved", ONE);
+        check("card of the loaded", () -> any("BF.CARD", "moved"), 1L);
+        refused("load cut", "bloom object decoding failed", () -> any("BF.LOAD", "bad", ONE_CUT));
+    }
+
     public static void main(String[] arguments) {
         String address = "redis://127.0.0.1:" + arguments[0];
         Protocol protocol = arguments[1].equals("3") ? Protocol.RESP3 : Protocol.RESP2;
@@ -191,6 +214,8 @@ class Client extends Checks {
         boolean three = protocol == Protocol.RESP3;
         stats(three ? Double.class : String.class, 0L, key -> list("BF.STATS", key));
         combine();
+        forget();
+        load();
         finish(Redisson.class);
     }
 }

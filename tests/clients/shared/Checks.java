@@ -1,5 +1,6 @@
 import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
+import java.util.HexFormat;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -13,6 +14,12 @@ import java.util.regex.Pattern;
 class Checks {
     static final byte[] BINARY = {0, -1, '\r', '\n', -128};
     static final byte[] BINARY_CUT = Arrays.copyOf(BINARY, 4);
+
+    /** One item, as valkey-bloom's AOF has it (tests/golden/valkeybloom: one). */
+    static final byte[] ONE = HexFormat.of().parseHex(
+        "01020000007b14ae47e17a843f000000000000e03f0101000000000000002f000000000000000102000000000000000b00000"
+        + "04564a07b0cc930b9e2e1fe54c4b2e464096547f4af40208ae0f36175b9fa97c6abd601000000000000000100000000000000");
+    static final byte[] ONE_CUT = Arrays.copyOf(ONE, ONE.length - 1);
 
     /** One piece of a dump; the bytes as text, one character each, so that pieces can be compared. */
     record Chunk(long iterator, String data) {

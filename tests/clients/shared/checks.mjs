@@ -5,6 +5,9 @@ import { isDeepStrictEqual, inspect } from 'node:util';
 
 export const [port, protocol] = process.argv.slice(2).map(Number);
 export const BINARY = Buffer.from([0x00, 0xff, 0x0d, 0x0a, 0x80]);
+// One item, as valkey-bloom's AOF has it (tests/golden/valkeybloom: one).
+const ONE = Buffer.from('01020000007b14ae47e17a843f000000000000e03f0101000000000000002f000000000000000102000000000000000b00000'
+  + '04564a07b0cc930b9e2e1fe54c4b2e464096547f4af40208ae0f36175b9fa97c6abd601000000000000000100000000000000', 'hex');
 export const MANY = Array.from({ length: 1000 }, (_, i) => `item-${i}`);
 
 let checks = 0;
@@ -147,4 +150,18 @@ export async function newCommands({ call, bytes, yes, no, map, real }) {
   check('mexists common', await call('BF.MEXISTS', 'common', 'a', 'b', 'only'), [yes, no, no]);
   check('clear', await call('BF.CLEAR', 'merged'), 'OK');
   check('exists cleared', await call('BF.EXISTS', 'merged', 'a'), no);
+
+  check('reserve counting', await call('BF.RESERVE', 'counting', '0.01', '100', 'LAYOUT', 'COUNTING'), 'OK');
+  check('madd counting', await call('BF.MADD', 'counting', 'a', 'b', 'a'), [yes, yes, no]);
+  check('count', await call('BF.COUNT', 'counting', 'a'), 2);
+  check('del', await call('BF.DEL', 'counting', 'a', 'absent'), [yes, no]);
+  check('count after del', await call('BF.COUNT', 'counting', 'a'), 1);
+  check('del missing', await call('BF.DEL', 'missing', 'a'), [no]);
+  check('reserve window', await call('BF.RESERVE', 'seen', '0.01', '100', 'WINDOW', '3600'), 'OK');
+  check('rotate', await call('BF.ROTATE', 'seen'), 'OK');
+  await refused('rotate missing', 'not found', call('BF.ROTATE', 'missing'));
+
+  check('load', await call('BF.LOAD', 'moved', ONE), 'OK');
+  check('card of the loaded', await call('BF.CARD', 'moved'), 1);
+  await refused('load cut', 'bloom object decoding failed', call('BF.LOAD', 'bad', ONE.subarray(0, -1)));
 }

@@ -8,6 +8,13 @@ use std::collections::HashMap;
 use std::fmt::Debug;
 
 const BINARY: &[u8] = b"\x00\xff\r\n\x80";
+/// One item, as valkey-bloom's AOF has it (tests/golden/valkeybloom: one).
+const ONE: &[u8] = b"\
+      \x01\x02\x00\x00\x00\x7b\x14\xae\x47\xe1\x7a\x84\x3f\x00\x00\x00\x00\x00\x00\xe0\x3f\x01\
+      \x01\x00\x00\x00\x00\x00\x00\x00\x2f\x00\x00\x00\x00\x00\x00\x00\x01\x02\x00\x00\x00\x00\
+      \x00\x00\x00\x0b\x00\x00\x00\x45\x64\xa0\x7b\x0c\xc9\x30\xb9\xe2\xe1\xfe\x54\xc4\xb2\xe4\
+      \x64\x09\x65\x47\xf4\xaf\x40\x20\x8a\xe0\xf3\x61\x75\xb9\xfa\x97\xc6\xab\xd6\x01\x00\x00\
+      \x00\x00\x00\x00\x00\x01\x00\x00\x00\x00\x00\x00\x00";
 
 #[derive(Default)]
 struct Checks {
@@ -175,6 +182,29 @@ fn combine(c: &mut Checks, r: &mut Connection) {
     c.answer("exists cleared", r.bf_exists("merged", "a"), false);
 }
 
+fn forget(c: &mut Checks, r: &mut Connection, three: bool) {
+    let counting = call(r, &[b"BF.RESERVE", b"counting", b"0.01", b"100", b"LAYOUT", b"COUNTING"]);
+    c.answer("reserve counting", counting, Value::Okay);
+    c.answer("madd counting", r.bf_madd("counting", &["a", "b", "a"]), vec![true, true, false]);
+    c.answer("count", call(r, &[b"BF.COUNT", b"counting", b"a"]), Value::Int(2));
+    let flag = |yes| if three { Value::Boolean(yes) } else { Value::Int(yes.into()) };
+    let removed = Value::Array(vec![flag(true), flag(false)]);
+    c.answer("del", call(r, &[b"BF.DEL", b"counting", b"a", b"absent"]), removed);
+    c.answer("count after del", call(r, &[b"BF.COUNT", b"counting", b"a"]), Value::Int(1));
+    c.answer("del missing", call(r, &[b"BF.DEL", b"missing", b"a"]), Value::Array(vec![flag(false)]));
+    let window = call(r, &[b"BF.RESERVE", b"seen", b"0.01", b"100", b"WINDOW", b"3600"]);
+    c.answer("reserve window", window, Value::Okay);
+    c.answer("rotate", call(r, &[b"BF.ROTATE", b"seen"]), Value::Okay);
+    c.refused("rotate missing", "not found", call::<Value>(r, &[b"BF.ROTATE", b"missing"]));
+}
+
+fn load(c: &mut Checks, r: &mut Connection) {
+    c.answer("load", call(r, &[b"BF.LOAD", b"moved", ONE]), Value::Okay);
+    c.answer("card of the loaded", r.bf_card("moved"), 1);
+    let cut = call::<Value>(r, &[b"BF.LOAD", b"bad", &ONE[..ONE.len() - 1]]);
+    c.refused("load cut", "bloom object decoding failed", cut);
+}
+
 /// The library keeps it to itself; cargo has written it down.
 fn version() -> &'static str {
     let entry = include_str!("../Cargo.lock").split("name = \"redis\"").nth(1);
@@ -196,6 +226,8 @@ fn main() -> RedisResult<()> {
     raw(&mut c, &mut r)?;
     stats(&mut c, &mut r, arguments[2] == "3")?;
     combine(&mut c, &mut r);
+    forget(&mut c, &mut r, arguments[2] == "3");
+    load(&mut c, &mut r);
     println!("version {}", version());
     println!("checks {}", c.checks);
     std::process::exit(if c.wrong > 0 { 1 } else { 0 });
