@@ -279,7 +279,7 @@ int cmd_help(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
     if (argc != 1) return RedisModule_WrongArity(ctx);
     RedisModule_ReplyWithArray(ctx, (long)NCOMMANDS);
     for (size_t i = 0; i < NCOMMANDS; i++) {
-        char line[512], *end = line + sizeof(line), *at = line;
+        char line[1024], *end = line + sizeof(line), *at = line;
         for (const char *c = COMMANDS[i].name; *c; c++) *at++ = (char)toupper((unsigned char)*c);
         at = write_text(at, end, COMMANDS[i].args->name ? " " : "");
         at = write_args(COMMANDS[i].args, " ", at, end);
