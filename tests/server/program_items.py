@@ -53,6 +53,9 @@ class Items:
     def refuse(self, now_ms):
         """An add that failed has added nothing, and may have done all that comes before."""
 
+    def refuse_all(self):
+        """The same for a whole command, of which nothing but the error was told."""
+
     def delete(self, item, was_there, now_ms):
         return "BF.DEL of %r was answered %s in another layout than COUNTING" % (item, was_there)
 
@@ -145,6 +148,10 @@ class CountedItems(Items):
     def is_empty(self, now_ms):
         """A counter that has stopped at 15 stays; it cannot have, if there were never as many adds at once."""
         return not self.is_spoiled and not +self.counts and self.most < SATURATED
+
+    def refuse_all(self):
+        """Which of the items before the error were added was not told."""
+        self.is_spoiled = True
 
     def take(self, item, now_ms):
         self.counts[item] += 1

@@ -82,6 +82,7 @@ class Model:
         the same, and some of the items may be."""
         if words[0].upper() != b"BF.ADD" and reply in (error(GROWTH_FAILED), error(FULL)):
             added(self, db, words, [], [])
+            self.get(db, words[1]).items.refuse_all()
         if self.get(db, words[1]):
             self.get(db, words[1]).items.refuse(self.now_ms())
 
