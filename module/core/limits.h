@@ -53,6 +53,10 @@ bool limits_is_promise(double error_rate, double bits_per_key);
 const char *limits_layer_fault(const struct filter *filter, const struct layer *layer);
 const char *limits_fault(const struct filter *filter);
 
+/* Why a foreign filter cannot become one of our own: the name of the first field that is out of our
+ * range. NULL if it can. Its bits have been counted. */
+const char *limits_obstacle_to_native(const struct filter *filter);
+
 /* Whether the filter can have another layer of this capacity, with `bytes` bytes of bits. */
 bool limits_has_room(const struct filter *filter, uint64_t capacity, uint64_t bytes);
 

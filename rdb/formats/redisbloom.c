@@ -171,19 +171,6 @@ enum status redisbloom_decode_header(struct reader *r, struct filter **out, cons
 
 /* ---- Filters of our own out of RedisBloom's ------------------------------------------------- */
 
-const char *redisbloom_obstacle_to_native(const struct filter *filter) {
-    if (filter->expansion > LIMITS_MAX_EXPANSION) return "expansion";
-    for (uint32_t i = 0; i < filter->nlayers; i++) {
-        const struct layer *layer = &filter->layers[i];
-        if (layer->nhashes > SIZING_MOST_HASHES) return "hashes";
-        bool possible =
-            layer->items <= layer->capacity && layer->items <= layer->ones &&
-            (layer->ones == 0 || layer->items >= (layer->ones - 1) / layer->nhashes + 1);
-        if (!possible) return "items";
-    }
-    return NULL;
-}
-
 void redisbloom_make_native(struct filter *filter) {
     filter->is_foreign = false;
     filter->redisbloom_growth = 0;
@@ -247,7 +234,7 @@ static enum status redisbloom_decode(struct reader *r, const struct formats_opti
     if (st != STATUS_OK) goto fail;
     if (!options->keep_foreign) {
         st = STATUS_CORRUPT;
-        *fault = redisbloom_obstacle_to_native(filter);
+        *fault = limits_obstacle_to_native(filter);
         if (*fault) goto fail;
         redisbloom_make_native(filter);
     }

@@ -51,10 +51,6 @@ enum status redisbloom_decode_header(struct reader *r, struct filter **out, cons
 
 /* ---- Filters of our own out of RedisBloom's ---- */
 
-/* Why a foreign filter cannot become one of our own (the field that is out of range); NULL if it
- * can. */
-const char *redisbloom_obstacle_to_native(const struct filter *filter);
-
 /* Makes it one of our own, with RedisBloom's hash and rules of growth. */
 void redisbloom_make_native(struct filter *filter);
 

@@ -365,19 +365,6 @@ enum status valkeybloom_decode_header(struct reader *r, struct filter **out, con
 
 /* ---- Filters of our own out of valkey-bloom's ----------------------------------------------- */
 
-const char *valkeybloom_obstacle_to_native(const struct filter *filter) {
-    if (filter->expansion > LIMITS_MAX_EXPANSION) return "expansion";
-    for (uint32_t i = 0; i < filter->nlayers; i++) {
-        const struct layer *layer = &filter->layers[i];
-        if (layer->nhashes > SIZING_MOST_HASHES) return "hashes";
-        bool possible =
-            layer->items <= layer->capacity && layer->items <= layer->ones &&
-            (layer->ones == 0 || layer->items >= (layer->ones - 1) / layer->nhashes + 1);
-        if (!possible) return "items";
-    }
-    return NULL;
-}
-
 /* The rate of a scaling filter whose first layers have these rates and leave our share for growth:
  * the layers that are there take the place of the first one. Under 1, as every rate. */
 static double rate_with_growth(const struct filter *filter) {
@@ -429,7 +416,7 @@ static enum status valkeybloom_decode(struct reader *r, const struct formats_opt
     enum status st = valkeybloom_decode_load(r->at, r->left, max_bytes, &filter, fault);
     if (st != STATUS_OK) return st;
     if (!options->keep_foreign) {
-        *fault = valkeybloom_obstacle_to_native(filter);
+        *fault = limits_obstacle_to_native(filter);
         if (*fault) {
             filter_free(filter);
             return STATUS_CORRUPT;

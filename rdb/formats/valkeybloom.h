@@ -121,10 +121,6 @@ enum status valkeybloom_decode_header(struct reader *r, struct filter **out, con
 
 /* ---- Filters of our own out of valkey-bloom's ---- */
 
-/* Why a foreign filter cannot become one of our own (the field that is out of range); NULL if it
- * can. */
-const char *valkeybloom_obstacle_to_native(const struct filter *filter);
-
 /* Makes it one of our own, which answers as before. It keeps hash and seed, and grows by our rules
  * from now on. A scaling one has a higher error rate than was asked for: valkey-bloom gives all of
  * that to the first layer, and we promise the sum over all layers. */

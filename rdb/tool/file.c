@@ -165,9 +165,7 @@ static enum file_format foreign_format(const struct filter *filter) {
 
 /* Why a dump cannot hold the filter; NULL if it can. */
 static const char *dump_obstacle(const struct filter *filter) {
-    if (!filter->is_foreign) return NULL;
-    return filter->growth == GROWTH_RATIO ? valkeybloom_obstacle_to_native(filter)
-                                          : redisbloom_obstacle_to_native(filter);
+    return filter->is_foreign ? limits_obstacle_to_native(filter) : NULL;
 }
 
 enum file_format file_default_format(const struct filter *filter) {

@@ -6,7 +6,7 @@ Environment, all optional:
     SECONDS   of server CPU that one run takes, roughly; default 0.7
     ROWS      which parts: speed (or contract: only the rows of PERFORMANCE.md's first table, for many
               short rounds) create save small sizes; default speed create save small. forget: windows
-              and COUNTING beside CLASSIC (forget.py), N 20000000 unless told. keyed: HASH SIP13
+              and COUNTING beside CLASSIC (forget.py), N 20000000 by default. keyed: HASH SIP13
               beside CLASSIC (keyed.py), N as there
     SIZES     filter sizes of the part `sizes`, default "256K 1M 4M 16M 64M 256M 1G 4G"
     PEER      path of another module with BF.*: the same load on a server of its own

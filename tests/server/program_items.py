@@ -54,7 +54,7 @@ class Items:
         """An add that failed has added nothing, and may have done all that comes before."""
 
     def refuse_all(self):
-        """The same for a whole command, of which nothing but the error was told."""
+        """The same for a whole command, whose reply is nothing but the error."""
 
     def delete(self, item, was_there, now_ms):
         return "BF.DEL of %r was answered %s in another layout than COUNTING" % (item, was_there)
@@ -150,7 +150,7 @@ class CountedItems(Items):
         return not self.is_spoiled and not +self.counts and self.most < SATURATED
 
     def refuse_all(self):
-        """Which of the items before the error were added was not told."""
+        """The reply does not say which of the items before the error were added."""
         self.is_spoiled = True
 
     def take(self, item, now_ms):

@@ -23,7 +23,7 @@ from make_golden import module_value, string, with_footer
 FOLDER = GOLDEN / "valkeybloom"
 TYPE_NAME = "bloomfltr"
 FIXED_SEED = bytes.fromhex("590ff522ea7811daa714d8093b3e7bd91d898a733e988887307f97cd28073383")
-LIMIT = 128 << 20  # of a key there, which MAXSCALEDCAPACITY is told by
+LIMIT = 128 << 20  # of a key there; MAXSCALEDCAPACITY follows from it
 SMALLEST_NORMAL = 2.2250738585072014e-308
 FOOTER = 10  # of a payload: the server's own RDB version and a checksum
 ID_BYTES = 10  # of a payload: the type and the module's id

@@ -434,7 +434,7 @@ static void use(struct filter *filter) {
     filter_free(again);
     bool added;
     add_growing(filter, hash_of_text(filter, "%s:%llu", "use", 1), 1 << 20, &added);
-    if (!valkeybloom_obstacle_to_native(filter)) {
+    if (!limits_obstacle_to_native(filter)) {
         valkeybloom_make_native(filter);
         assert_null(limits_fault(filter));
     }
@@ -726,7 +726,7 @@ static void convert_recorded(const struct golden *golden) {
     struct filter *filter = load(&bytes), *copy = NULL;
     struct seed seed = filter->seed;
     double first = filter->error_rate;
-    assert_null(valkeybloom_obstacle_to_native(filter));
+    assert_null(limits_obstacle_to_native(filter));
     valkeybloom_make_native(filter);
     assert_null(limits_fault(filter));
     assert_true(!filter->is_foreign && filter->growth == GROWTH_SHARED && filter->ratio == 0);
@@ -769,18 +769,18 @@ static void what_our_own_type_cannot_have_is_an_obstacle(void **state) {
     struct filter *filter = grown();
     struct layer *newest = filter_newest(filter);
     filter->expansion = 32769;
-    assert_string_equal(valkeybloom_obstacle_to_native(filter), "expansion");
+    assert_string_equal(limits_obstacle_to_native(filter), "expansion");
     filter->expansion = 2;
     newest->nhashes = 256;
-    assert_string_equal(valkeybloom_obstacle_to_native(filter), "hashes");
+    assert_string_equal(limits_obstacle_to_native(filter), "hashes");
     newest->nhashes = 6;
     newest->items = newest->ones + 1; // within the capacity
     newest->capacity = newest->items;
-    assert_string_equal(valkeybloom_obstacle_to_native(filter), "items");
+    assert_string_equal(limits_obstacle_to_native(filter), "items");
     newest->items = 0;
-    assert_string_equal(valkeybloom_obstacle_to_native(filter), "items");
+    assert_string_equal(limits_obstacle_to_native(filter), "items");
     newest->items = 1;
-    assert_null(valkeybloom_obstacle_to_native(filter));
+    assert_null(limits_obstacle_to_native(filter));
     filter_free(filter);
 }
 
