@@ -19,7 +19,8 @@ struct adder {
     uint64_t taken; // blocks
     pthread_mutex_t adding;
     pthread_cond_t has_added;
-    uint64_t added; // blocks
+    uint64_t added;          // blocks
+    _Atomic uint64_t nitems; // of all blocks, repeated ones included
 };
 
 struct worker {
@@ -68,6 +69,7 @@ static void *work(void *argument) {
     struct block block = {0};
     for (uint64_t turn; take(adder, &block, &turn);) {
         adder->source->hash(adder->source, &block);
+        adder->nitems += block.n;
         if (adder->sorter) {
             sorter_add(adder->sorter, worker->number, block.hashes, block.n);
         } else {
@@ -80,14 +82,16 @@ static void *work(void *argument) {
     return NULL;
 }
 
-static void estimate_items(struct filter *filter) {
+/* The estimate can be a little too high, but no more items can be in the filter than there were. */
+static void estimate_items(struct filter *filter, uint64_t nitems) {
     struct layer *layer = &filter->layers[0];
     layer->ones = layer_count_ones(layer);
     layer->items = layer_estimate_items(layer);
+    if (layer->items > nitems) layer->items = nitems;
     filter->is_estimated = true;
 }
 
-void adder_run(struct filter *filter, struct source *source, bool is_exact) {
+uint64_t adder_run(struct filter *filter, struct source *source, bool is_exact) {
     struct adder adder = {.filter = filter, .source = source};
     struct worker workers[THREADS_MAX];
     unsigned n = threads_number();
@@ -100,7 +104,9 @@ void adder_run(struct filter *filter, struct source *source, bool is_exact) {
     pthread_cond_destroy(&adder.has_added);
     pthread_mutex_destroy(&adder.adding);
     pthread_mutex_destroy(&adder.taking);
-    if (!adder.sorter) return;
-    sorter_free(adder.sorter);
-    estimate_items(filter);
+    if (adder.sorter) {
+        sorter_free(adder.sorter);
+        estimate_items(filter, adder.nitems);
+    }
+    return adder.nitems;
 }

@@ -13,6 +13,7 @@
 #include "rdb/tool/items.h"
 #include "rdb/tool/options.h"
 #include "rdb/tool/progress.h"
+#include "rdb/tool/report.h"
 #include "rdb/tool/spool.h"
 #include "rdb/tool/threads.h"
 #include "rdb/tool/tool.h"
@@ -120,15 +121,17 @@ static void hash_items(struct source *source, struct block *block) {
     }
 }
 
-static void add_items(struct filter *filter, struct items *items, uint64_t bytes, bool is_exact) {
+static uint64_t add_items(struct filter *filter, struct items *items, uint64_t bytes,
+                          bool is_exact) {
     struct items_source from = {
         .source = {take_items, hash_items},
         .items = items,
         .shape = {.layout = filter->layout, .scheme = filter->scheme},
     };
     progress_begin(&from.progress, "adding", bytes);
-    adder_run(filter, &from.source, is_exact);
+    uint64_t count = adder_run(filter, &from.source, is_exact);
     progress_end(&from.progress);
+    return count;
 }
 
 /* ---- Items that come once ------------------------------------------------------------------ */
@@ -163,13 +166,14 @@ static void spool_items(struct spool *spool, struct items *items, const struct o
     progress_end(&progress);
 }
 
-static struct filter *build_from_spool(struct items *items, const struct options *options) {
+static struct filter *build_from_spool(struct items *items, const struct options *options,
+                                       uint64_t *count) {
     struct spool_source from = {.source = {take_hashes, hashes_are_there}};
     spool_open(&from.spool);
     spool_items(&from.spool, items, options);
-    uint64_t count = spool_count(&from.spool);
-    struct filter *filter = new_filter(options, count);
-    progress_begin(&from.progress, "adding", count);
+    *count = spool_count(&from.spool);
+    struct filter *filter = new_filter(options, *count);
+    progress_begin(&from.progress, "adding", *count);
     adder_run(filter, &from.source, options->format == FILE_DUMP);
     progress_end(&from.progress);
     spool_close(&from.spool);
@@ -178,31 +182,42 @@ static struct filter *build_from_spool(struct items *items, const struct options
 
 /* ---- Both --------------------------------------------------------------------------------- */
 
+static struct filter *build_from_files(struct items *items, const struct options *options,
+                                       uint64_t bytes, bool are_files, uint64_t *count) {
+    uint64_t most = UINT64_MAX; // not counted yet
+    if (are_files) {
+        most = items_count(options->operands, options->noperands, options->nul, threads_number());
+    }
+    struct filter *filter = new_filter(options, options->capacity ? options->capacity : most);
+    // Counts are needed only where they were asked for or may exceed the capacity.
+    bool is_exact = options->format == FILE_DUMP || most > filter_capacity(filter);
+    *count = add_items(filter, items, are_files ? bytes : 0, is_exact);
+    return filter;
+}
+
+static struct filter *build(const struct options *options, uint64_t *count) {
+    struct items items;
+    uint64_t bytes = 0;
+    bool are_files = items_are_files(options->operands, options->noperands, &bytes);
+    items_open(&items, options->operands, options->noperands, options->nul, options->hex);
+    struct filter *filter = options->capacity || are_files
+                                ? build_from_files(&items, options, bytes, are_files, count)
+                                : build_from_spool(&items, options, count);
+    items_close(&items);
+    return filter;
+}
+
 int build_run(const struct options *given) {
     const struct options implied = with_implied(given), *options = &implied;
     if (options->layout == LAYOUT_COUNTING) {
         tool_die("build cannot make a counting filter: make it on a server, with BF.RESERVE");
     }
-    struct items items;
-    struct filter *filter;
-    uint64_t bytes = 0;
-    char **paths = options->operands;
-    int npaths = options->noperands;
-    bool are_files = items_are_files(paths, npaths, &bytes);
-    items_open(&items, paths, npaths, options->nul, options->hex);
-    if (options->capacity || are_files) {
-        uint64_t count = UINT64_MAX; // not counted yet
-        if (are_files) count = items_count(paths, npaths, options->nul, threads_number());
-        filter = new_filter(options, options->capacity ? options->capacity : count);
-        // Counts are needed only where they are written or may exceed the capacity.
-        bool is_exact = options->format == FILE_DUMP || count > filter_capacity(filter);
-        add_items(filter, &items, are_files ? bytes : 0, is_exact);
-    } else {
-        filter = build_from_spool(&items, options);
-    }
-    items_close(&items);
+    uint64_t count;
+    struct filter *filter = build(options, &count);
     bool is_chosen = options->format != FILE_UNKNOWN;
     file_save(filter, is_chosen ? options->format : file_default_format(filter), options->output);
+    if (count == 0) report_note("the input is empty: a filter without items was written");
+    report_filter("", filter, count);
     filter_free(filter);
     return TOOL_OK;
 }

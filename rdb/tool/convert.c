@@ -4,6 +4,7 @@
 #include "module/core/combine.h"
 #include "module/core/mem.h"
 #include "rdb/tool/options.h"
+#include "rdb/tool/report.h"
 #include "rdb/tool/tool.h"
 
 #include <limits.h>
@@ -15,6 +16,7 @@ int convert_run(const struct options *options) {
     if (options->format == FILE_UNKNOWN) tool_die("--to is missing: the format to convert to");
     struct filter *filter = file_load(options->operands[0], options, NULL);
     file_save(filter, options->format, options->output);
+    report_filter("", filter, filter_items(filter));
     filter_free(filter);
     return TOOL_OK;
 }
@@ -93,6 +95,7 @@ int merge_run(const struct options *options) {
     mem_free(files);
     if (options->format != FILE_UNKNOWN) format = options->format;
     file_save(sum, format, options->output);
+    report_filter("", sum, filter_items(sum));
     filter_free(sum);
     return TOOL_OK;
 }

@@ -169,10 +169,7 @@ static const char *dump_obstacle(const struct filter *filter) {
 }
 
 enum file_format file_default_format(const struct filter *filter) {
-    if (filter->is_foreign) return foreign_format(filter);
-    if (!formats_obstacle(filter, FORMAT_PORTABLE)) return FILE_PORTABLE;
-    if (!formats_obstacle(filter, FORMAT_PARQUET)) return (enum file_format)FORMAT_PARQUET;
-    return FILE_DUMP;
+    return filter->is_foreign ? foreign_format(filter) : FILE_DUMP;
 }
 
 void file_check_format(const struct filter *filter, enum file_format format) {

@@ -27,9 +27,9 @@ struct filter *file_load(const char *path, const struct options *options, enum f
  * Returns the filter itself, *view, or NULL if no generation lives, as window_live does. */
 const struct filter *file_live(const struct filter *filter, struct filter *view);
 
-/* The format of a filter when the user names none: redisbloom if it is RedisBloom's,
- * valkeybloom if it is valkey-bloom's, portable, parquet if BLOCKED, else dump, as for windows and
- * counting filters. */
+/* The format of a filter when the user names none: redisbloom if it is RedisBloom's, valkeybloom if
+ * it is valkey-bloom's, else dump, which loses nothing: the capacity, the error rate and the counts
+ * that a server shows are those of the file. */
 enum file_format file_default_format(const struct filter *filter);
 
 /* Ends the program if the format cannot hold the filter. */

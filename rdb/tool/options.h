@@ -4,6 +4,7 @@
 #define BLOOMPORT_TOOL_OPTIONS_H
 
 #include "rdb/tool/file.h"
+#include "rdb/tool/table.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -12,7 +13,7 @@ struct options {
     char **operands;
     int noperands;
     bool nul, hex; // how items are written
-    bool absent, count, json, replace;
+    bool absent, count, json, replace, quiet;
     double error_rate;               // 0: not given
     double bits_per_key;             // 0: not given
     uint64_t capacity, items, nbits; // 0: not given
@@ -25,12 +26,6 @@ struct options {
     const char *output;              // NULL: standard output
     const char *key, *host, *socket; // NULL: not given
     int port, database;
-};
-
-struct command {
-    const char *name, *operands, *summary;
-    const char *letters; // letters of the options it takes, see the table in options.c
-    int (*run)(const struct options *options);
 };
 
 /* Parses what follows the command's name, argv[0]. False if --help was given and the help printed;

@@ -5,6 +5,7 @@
 #include "rdb/codec.h"
 #include "rdb/tool/options.h"
 #include "rdb/tool/progress.h"
+#include "rdb/tool/report.h"
 #include "rdb/tool/server.h"
 #include "rdb/tool/tool.h"
 
@@ -82,6 +83,7 @@ int pull_run(const struct options *options) {
     server_close(server);
     bool is_chosen = options->format != FILE_UNKNOWN;
     file_save(filter, is_chosen ? options->format : file_default_format(filter), options->output);
+    report_filter("pulled: ", filter, filter_items(filter));
     filter_free(filter);
     return TOOL_OK;
 }

@@ -18,6 +18,7 @@
 #include "rdb/codec.h"
 #include "rdb/tool/options.h"
 #include "rdb/tool/progress.h"
+#include "rdb/tool/report.h"
 #include "rdb/tool/server.h"
 #include "rdb/tool/tool.h"
 
@@ -175,6 +176,7 @@ int push_run(const struct options *options) {
     }
     struct filter *filter = file_load(options->operands[0], options, NULL);
     push_filter(server, filter, options);
+    report_filter("pushed: ", filter, filter_items(filter));
     filter_free(filter);
     server_close(server);
     return TOOL_OK;

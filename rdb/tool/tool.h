@@ -1,7 +1,9 @@
 /* bloomport, the command-line tool: what all of its parts share.
  *
  *   main.c      the command line -> one command
- *   options.c   every option there is, in one table: parsing and --help
+ *   table.c     every command and option    options.c the command line -> struct options
+ *   values.c    numbers, times and words     help.c    --help, suggestions
+ *   completion.c the shells' completions     report.c  errors, notes and the summary
  *   items.c     items from files and pipes, in constant memory
  *   build.c     items -> a filter            check.c   items -> those that a filter may contain
  *   adder.c     hashes -> bits, for build    sorter.c  the same, region by region
@@ -49,5 +51,6 @@ int convert_run(const struct options *options);
 int push_run(const struct options *options);
 int pull_run(const struct options *options);
 int size_run(const struct options *options);
+int completion_run(const struct options *options);
 
 #endif

@@ -231,7 +231,8 @@ def test_generations_of_different_sizes_are_not_converted_and_leave_no_file(r, t
 def test_a_counting_filter_converts_to_the_bits_of_the_classic_one(r, tmp_path, push, pull, counting):
     path, flat = counting(PARTS[0] * 3 + PARTS[1]), tmp_path / "flat"
     run("convert", "--to", "portable", path, "-o", flat)
-    assert flat.read_bytes() == run("build", "--capacity", 1000, "--error", 0.001, stdin=lines(PARTS[0] + PARTS[1]))
+    assert flat.read_bytes() == run("build", "--format", "portable", "--capacity", 1000, "--error", 0.001,
+                                    stdin=lines(PARTS[0] + PARTS[1]))
     push(path, "c")
     assert r.execute_command("BF.EXPORT", "c", "FORMAT", "portable") == flat.read_bytes()
     assert pull("c", "--format", "portable").read_bytes() == flat.read_bytes()

@@ -1,0 +1,36 @@
+# bash completions for bloomport, written by `bloomport completion bash`.
+_bloomport() {
+    local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]} words=
+    local commands='build check info merge convert push pull size completion help'
+    if [ "$COMP_CWORD" -eq 1 ]; then
+        COMPREPLY=($(compgen -W "$commands --help --version" -- "$current")); return
+    fi
+    case ${COMP_WORDS[1]}:$previous in
+    build:--format|check:--format|info:--format|merge:--from|merge:--format|convert:--from|convert:--to|push:--format|pull:--format)
+        COMPREPLY=($(compgen -W 'portable sstable leveldb parquet redisbloom valkeybloom dump ' -- "$current")); return ;;
+    build:--layout|size:--layout)
+        COMPREPLY=($(compgen -W 'classic blocked counting ' -- "$current")); return ;;
+    build:--hash|check:--hash|info:--hash|merge:--hash|convert:--hash|push:--hash|size:--hash)
+        COMPREPLY=($(compgen -W 'xxh64 fnv1a ' -- "$current")); return ;;
+    build:--output|build:-o|merge:--output|merge:-o|convert:--output|convert:-o|push:--socket|push:-s|pull:--output|pull:-o|pull:--socket|pull:-s)
+        COMPREPLY=($(compgen -f -- "$current")); return ;;
+    esac
+    case ${COMP_WORDS[1]} in
+    help) words=$commands; current=${current:-} ;;
+    build) words='--null --hex --error --bits-per-key --capacity --layout --hash --format --output --quiet --help ' ;;
+    check) words='--null --hex --absent --count --hash --format --help ' ;;
+    info) words='--hash --format --json --help ' ;;
+    merge) words='--hash --from --format --output --quiet --help ' ;;
+    convert) words='--capacity --hash --from --to --output --quiet --help ' ;;
+    push) words='--capacity --hash --format --key --replace --host --port --socket --db --quiet --help ' ;;
+    pull) words='--format --output --key --host --port --socket --db --quiet --help ' ;;
+    size) words='--items --bits --memory --error --bits-per-key --layout --hash --window --generations --help ' ;;
+    completion) words='--help ' ;;
+    esac
+    [ "${COMP_WORDS[1]}" = completion ] && words='bash zsh fish'
+    case ${COMP_WORDS[1]}:$current in
+    help:*|completion:*|*:-*) COMPREPLY=($(compgen -W "$words" -- "$current")) ;;
+    *) COMPREPLY=($(compgen -f -- "$current")) ;;
+    esac
+}
+complete -o filenames -F _bloomport bloomport

@@ -1,0 +1,109 @@
+#compdef bloomport
+# zsh completions for bloomport, written by `bloomport completion zsh`.
+_bloomport() {
+    local -a commands
+    commands=(
+        'build:a filter of the items of files, or of standard input'
+        'check:the items that the filter may contain'
+        'info:what a file is: format, sizes, fill, estimated items, current error rate'
+        'merge:the union of filters of equal geometry'
+        'convert:the same filter in another format'
+        'push:a filter from a file to a server'
+        'pull:a filter from a server to a file'
+        'size:the calculator: any two numbers give the rest'
+        'completion:a shell'\''s completions for this program'
+        'help:the help of a command'
+    )
+    if (( CURRENT == 2 )); then _describe command commands; return; fi
+    local command=$words[2]
+    shift words
+    (( CURRENT-- ))
+    case $command in
+    help) _describe command commands ;;
+    build) _arguments -s \
+        '(-0 --null)'{-0,--null}'[items end in a NUL byte, not in a newline]' \
+        '--hex[items are written as hexadecimal digits, two a byte]' \
+        '--error=[false-positive rate, between 0 and 1 (0.01)]:rate: ' \
+        '--bits-per-key=[bits per item, 1 to 256, instead of --error]:bits: ' \
+        '--capacity=[items the filter is sized for (as many as are read)]:number: ' \
+        '--layout=[classic (fewest bits) or blocked (fastest)]:layout:(classic blocked counting)' \
+        '--hash=[xxh64 (default) or fnv1a]:hash:(xxh64 fnv1a)' \
+        '--format=[the format to write (one that records capacity and rate: dump)]:format:(portable sstable leveldb parquet redisbloom valkeybloom dump)' \
+        '(-o --output)'{-o,--output}'[where to write (standard output)]:file:_files' \
+        '(-q --quiet)'{-q,--quiet}'[no summary and no notes on standard error]' \
+        '(-h --help)'{-h,--help}'[this text]' \
+        '*:file:_files' ;;
+    check) _arguments -s \
+        '(-0 --null)'{-0,--null}'[items end in a NUL byte, not in a newline]' \
+        '--hex[items are written as hexadecimal digits, two a byte]' \
+        '(-v --absent)'{-v,--absent}'[print the items that are surely not in the filter]' \
+        '(-c --count)'{-c,--count}'[print only how many they are]' \
+        '--hash=[xxh64 (default) or fnv1a: portable and sstable files do not record it]:hash:(xxh64 fnv1a)' \
+        '--format=[the file'\''s format, if it is not recognised: leveldb never is]:format:(portable sstable leveldb parquet redisbloom valkeybloom dump)' \
+        '(-h --help)'{-h,--help}'[this text]' \
+        '*:file:_files' ;;
+    info) _arguments -s \
+        '--hash=[xxh64 (default) or fnv1a: portable and sstable files do not record it]:hash:(xxh64 fnv1a)' \
+        '--format=[the file'\''s format, if it is not recognised: leveldb never is]:format:(portable sstable leveldb parquet redisbloom valkeybloom dump)' \
+        '--json[print one JSON object]' \
+        '(-h --help)'{-h,--help}'[this text]' \
+        '*:file:_files' ;;
+    merge) _arguments -s \
+        '--hash=[xxh64 (default) or fnv1a: portable and sstable files do not record it]:hash:(xxh64 fnv1a)' \
+        '--from=[the format read, if it is not recognised: leveldb never is]:format:(portable sstable leveldb parquet redisbloom valkeybloom dump)' \
+        '--format=[the format to write (that of the first)]:format:(portable sstable leveldb parquet redisbloom valkeybloom dump)' \
+        '(-o --output)'{-o,--output}'[where to write (standard output)]:file:_files' \
+        '(-q --quiet)'{-q,--quiet}'[no summary and no notes on standard error]' \
+        '(-h --help)'{-h,--help}'[this text]' \
+        '*:file:_files' ;;
+    convert) _arguments -s \
+        '--capacity=[the capacity, where the file'\''s format does not record it]:number: ' \
+        '--hash=[xxh64 (default) or fnv1a: portable and sstable files do not record it]:hash:(xxh64 fnv1a)' \
+        '--from=[the format read, if it is not recognised: leveldb never is]:format:(portable sstable leveldb parquet redisbloom valkeybloom dump)' \
+        '--to=[the format to write]:format:(portable sstable leveldb parquet redisbloom valkeybloom dump)' \
+        '(-o --output)'{-o,--output}'[where to write (standard output)]:file:_files' \
+        '(-q --quiet)'{-q,--quiet}'[no summary and no notes on standard error]' \
+        '(-h --help)'{-h,--help}'[this text]' \
+        '*:file:_files' ;;
+    push) _arguments -s \
+        '--capacity=[the capacity, where the file'\''s format does not record it]:number: ' \
+        '--hash=[xxh64 (default) or fnv1a: portable and sstable files do not record it]:hash:(xxh64 fnv1a)' \
+        '--format=[the file'\''s format, if it is not recognised: leveldb never is]:format:(portable sstable leveldb parquet redisbloom valkeybloom dump)' \
+        '--key=[the key on the server]:key: ' \
+        '--replace[replace the key if it exists]' \
+        '(-h --host)'{-h,--host}'[the server'\''s host (127.0.0.1)]:host: ' \
+        '(-p --port)'{-p,--port}'[the server'\''s port (6379)]:port: ' \
+        '(-s --socket)'{-s,--socket}'[the server'\''s Unix socket, instead of host and port]:file:_files' \
+        '(-n --db)'{-n,--db}'[the database (0)]:number: ' \
+        '(-q --quiet)'{-q,--quiet}'[no summary and no notes on standard error]' \
+        '--help[this text]' \
+        '*:file:_files' ;;
+    pull) _arguments -s \
+        '--format=[the format to write (one that records capacity and rate: dump)]:format:(portable sstable leveldb parquet redisbloom valkeybloom dump)' \
+        '(-o --output)'{-o,--output}'[where to write (standard output)]:file:_files' \
+        '--key=[the key on the server]:key: ' \
+        '(-h --host)'{-h,--host}'[the server'\''s host (127.0.0.1)]:host: ' \
+        '(-p --port)'{-p,--port}'[the server'\''s port (6379)]:port: ' \
+        '(-s --socket)'{-s,--socket}'[the server'\''s Unix socket, instead of host and port]:file:_files' \
+        '(-n --db)'{-n,--db}'[the database (0)]:number: ' \
+        '(-q --quiet)'{-q,--quiet}'[no summary and no notes on standard error]' \
+        '--help[this text]' \
+        '*:file:_files' ;;
+    size) _arguments -s \
+        '--items=[how many items; K, M, G, T count in 1000]:number: ' \
+        '--bits=[how many bits in all; K, M, G, T count in 1000]:number: ' \
+        '--memory=[how many bytes in all; KB, MB, GB count in 1024]:size: ' \
+        '--error=[false-positive rate, between 0 and 1]:rate: ' \
+        '--bits-per-key=[bits per item, 1 to 256, instead of --error]:bits: ' \
+        '--layout=[classic (fewest bits), blocked (fastest) or counting]:layout:(classic blocked counting)' \
+        '--hash=[xxh64 (default) or fnv1a]:hash:(xxh64 fnv1a)' \
+        '--window=[items are forgotten after this time: seconds, or 15m, 24h, 7d]:time: ' \
+        '--generations=[parts that the window is forgotten in, 1 to 64 (4)]:number: ' \
+        '(-h --help)'{-h,--help}'[this text]' \
+        '*:file:_files' ;;
+    completion) _arguments -s \
+        '(-h --help)'{-h,--help}'[this text]' \
+        '*:shell:(bash zsh fish)' ;;
+    esac
+}
+_bloomport "$@"

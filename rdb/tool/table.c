@@ -1,0 +1,100 @@
+/* Every command and every option. See table.h. */
+
+#include "rdb/tool/table.h"
+
+#include "rdb/tool/tool.h"
+
+const struct command table_commands[] = {
+    {BUILD, "build", "[file ...]", "a filter of the items of files, or of standard input",
+     "bloomport build --error 0.001 -o users.bloom users.txt\n"
+     "cut -f 2 log.tsv | bloomport build --capacity 10M -o seen.bloom\n",
+     build_run},
+    {CHECK, "check", "filter [file ...]", "the items that the filter may contain",
+     "bloomport check users.bloom candidates.txt\n"
+     "bloomport check --absent --count users.bloom < candidates.txt\n",
+     check_run},
+    {INFO, "info", "filter",
+     "what a file is: format, sizes, fill, estimated items, current error rate",
+     "bloomport info users.bloom\n"
+     "bloomport info --json users.bloom\n",
+     info_run},
+    {MERGE, "merge", "filter filter [...]", "the union of filters of equal geometry",
+     "bloomport merge monday.bloom tuesday.bloom -o both.bloom\n", merge_run},
+    {CONVERT, "convert", "filter", "the same filter in another format",
+     "bloomport convert users.bloom --to portable -o users.portable\n"
+     "bloomport convert block --from leveldb --to dump -o block.dump\n",
+     convert_run},
+    {PUSH, "push", "filter", "a filter from a file to a server",
+     "bloomport push users.bloom --key users\n"
+     "bloomport push users.bloom --key users --replace -h db.example.com -p 6380\n",
+     push_run},
+    {PULL, "pull", "", "a filter from a server to a file",
+     "bloomport pull --key users -o users.bloom\n"
+     "bloomport pull --key users --format parquet -o users.parquet\n",
+     pull_run},
+    {SIZE, "size", "", "the calculator: any two numbers give the rest",
+     "bloomport size --items 10M --error 0.001\n"
+     "bloomport size --items 1G --memory 1GB\n"
+     "bloomport size --window 24h --items 1M --error 0.01\n",
+     size_run},
+    {COMPLETION, "completion", "bash|zsh|fish", "a shell's completions for this program",
+     "bloomport completion bash > /etc/bash_completion.d/bloomport\n", completion_run},
+};
+const size_t table_ncommands = sizeof(table_commands) / sizeof(table_commands[0]);
+
+#define SERVER (PUSH | PULL)
+
+const struct option_row table_options[] = {
+    {OPTION_NULL, '0', "null", NULL, BUILD | CHECK, "items end in a NUL byte, not in a newline"},
+    {OPTION_HEX, 0, "hex", NULL, BUILD | CHECK,
+     "items are written as hexadecimal digits, two a byte"},
+    {OPTION_ABSENT, 'v', "absent", NULL, CHECK,
+     "print the items that are surely not in the filter"},
+    {OPTION_COUNT, 'c', "count", NULL, CHECK, "print only how many they are"},
+    {OPTION_ITEMS, 0, "items", "number", SIZE, "how many items; K, M, G, T count in 1000"},
+    {OPTION_BITS, 0, "bits", "number", SIZE, "how many bits in all; K, M, G, T count in 1000"},
+    {OPTION_MEMORY, 0, "memory", "size", SIZE, "how many bytes in all; KB, MB, GB count in 1024"},
+    {OPTION_ERROR, 0, "error", "rate", BUILD, "false-positive rate, between 0 and 1 (0.01)"},
+    {OPTION_ERROR, 0, "error", "rate", SIZE, "false-positive rate, between 0 and 1"},
+    {OPTION_BITS_PER_KEY, 0, "bits-per-key", "bits", BUILD | SIZE,
+     "bits per item, 1 to 256, instead of --error"},
+    {OPTION_CAPACITY, 0, "capacity", "number", BUILD,
+     "items the filter is sized for (as many as are read)"},
+    {OPTION_CAPACITY, 0, "capacity", "number", CONVERT | PUSH,
+     "the capacity, where the file's format does not record it"},
+    {OPTION_LAYOUT, 0, "layout", "layout", BUILD, "classic (fewest bits) or blocked (fastest)"},
+    {OPTION_LAYOUT, 0, "layout", "layout", SIZE,
+     "classic (fewest bits), blocked (fastest) or counting"},
+    {OPTION_HASH, 0, "hash", "hash", BUILD | SIZE, "xxh64 (default) or fnv1a"},
+    {OPTION_HASH, 0, "hash", "hash", CHECK | INFO | MERGE | CONVERT | PUSH,
+     "xxh64 (default) or fnv1a: portable and sstable files do not record it"},
+    {OPTION_WINDOW, 0, "window", "time", SIZE,
+     "items are forgotten after this time: seconds, or 15m, 24h, 7d"},
+    {OPTION_GENERATIONS, 0, "generations", "number", SIZE,
+     "parts that the window is forgotten in, 1 to 64 (4)"},
+    {OPTION_FROM_FORMAT, 0, "format", "format", CHECK | INFO | PUSH,
+     "the file's format, if it is not recognised: leveldb never is"},
+    {OPTION_FROM_FORMAT, 0, "from", "format", CHECK | INFO | PUSH, NULL},
+    {OPTION_FROM_FORMAT, 0, "from", "format", CONVERT | MERGE,
+     "the format read, if it is not recognised: leveldb never is"},
+    {OPTION_TO_FORMAT, 0, "to", "format", CONVERT, "the format to write"},
+    {OPTION_TO_FORMAT, 0, "format", "format", CONVERT, NULL},
+    {OPTION_TO_FORMAT, 0, "format", "format", BUILD | PULL,
+     "the format to write (one that records capacity and rate: dump)"},
+    {OPTION_TO_FORMAT, 0, "format", "format", MERGE, "the format to write (that of the first)"},
+    {OPTION_OUTPUT, 'o', "output", "file", BUILD | MERGE | CONVERT | PULL,
+     "where to write (standard output)"},
+    {OPTION_JSON, 0, "json", NULL, INFO, "print one JSON object"},
+    {OPTION_KEY, 0, "key", "key", PUSH | PULL, "the key on the server"},
+    {OPTION_REPLACE, 0, "replace", NULL, PUSH, "replace the key if it exists"},
+    {OPTION_HOST, 'h', "host", "host", SERVER, "the server's host (127.0.0.1)"},
+    {OPTION_PORT, 'p', "port", "port", SERVER, "the server's port (6379)"},
+    {OPTION_SOCKET, 's', "socket", "file", SERVER,
+     "the server's Unix socket, instead of host and port"},
+    {OPTION_DB, 'n', "db", "number", SERVER, "the database (0)"},
+    {OPTION_QUIET, 'q', "quiet", NULL, BUILD | MERGE | CONVERT | PUSH | PULL,
+     "no summary and no notes on standard error"},
+    {OPTION_HELP, 'h', "help", NULL, ~(unsigned)SERVER, "this text"},
+    {OPTION_HELP, 0, "help", NULL, SERVER, "this text"},
+};
+const size_t table_noptions = sizeof(table_options) / sizeof(table_options[0]);
