@@ -127,7 +127,7 @@ endif
 
 $(TOOL): $(TOOL_OBJ) $(PURE_OBJ)
 	$(SAY) LINK $@
-	$(Q)$(CC) $(SANITIZE) $(LDFLAGS) -pthread -o $@ $^ $(COVERAGE) -lhiredis -lm
+	$(Q)$(CC) $(SANITIZE) $(LDFLAGS) -pthread -o $@ $^ $(COVERAGE) -lhiredis -lssl -lcrypto -lm
 
 # Two compile rules. PURE code is compiled without redismodule.h on the include path; so are the
 # programs that test it. GLUE code sees the server.

@@ -8,6 +8,7 @@
 #include "rdb/tool/values.h"
 
 #include <getopt.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define MOST 128 // options of one command
@@ -41,15 +42,27 @@ static bool set_shape(enum option_id id, const char *value, struct options *o) {
     return true;
 }
 
-/* Options of the server. */
-static bool set_server(enum option_id id, const char *value, struct options *o) {
+/* Options of the connection. */
+static bool set_target(enum option_id id, char *value, struct target *t) {
     switch (id) {
-    case OPTION_KEY: o->key = value; break;
-    case OPTION_REPLACE: o->replace = true; break;
-    case OPTION_HOST: o->host = value; break;
-    case OPTION_PORT: o->port = values_small("port", value, 1, 65535); break;
-    case OPTION_SOCKET: o->socket = value; break;
-    case OPTION_DB: o->database = values_small("db", value, 0, 1000000); break;
+    case OPTION_HOST: t->host = value; break;
+    case OPTION_PORT: t->port = values_small("port", value, 1, 65535); break;
+    case OPTION_SOCKET: t->socket = value; break;
+    case OPTION_DB:
+        t->database = values_small("db", value, 0, 1000000);
+        t->has_database = true;
+        break;
+    case OPTION_URL: target_parse_url(t, value, "url"); break;
+    case OPTION_USER: t->user = value; break;
+    case OPTION_PASS: target_set_password(t, value); break;
+    case OPTION_TLS: t->is_tls = true; break;
+    case OPTION_CACERT: t->cacert = value; break;
+    case OPTION_CACERTDIR: t->cacertdir = value; break;
+    case OPTION_CERT: t->cert = value; break;
+    case OPTION_TLS_KEY: t->private_key = value; break;
+    case OPTION_SNI: t->sni = value; break;
+    case OPTION_INSECURE: t->is_insecure = true; break;
+    case OPTION_CLUSTER: t->is_cluster = true; break;
     default: return false;
     }
     return true;
@@ -67,12 +80,15 @@ static void set_files(enum option_id id, const char *name, const char *value, st
     case OPTION_OUTPUT: o->output = strcmp(value, "-") == 0 ? NULL : value; break;
     case OPTION_JSON: o->json = true; break;
     case OPTION_QUIET: o->quiet = true; break;
+    case OPTION_KEY: o->key = value; break;
+    case OPTION_REPLACE: o->replace = true; break;
     default: break;
     }
 }
 
-static void set_option(enum option_id id, const char *name, const char *value, struct options *o) {
-    if (!set_shape(id, value, o) && !set_server(id, value, o)) set_files(id, name, value, o);
+static void set_option(enum option_id id, const char *name, char *value, struct options *o) {
+    if (set_shape(id, value, o) || set_target(id, value, &o->server)) return;
+    set_files(id, name, value, o);
 }
 
 /* ---- The command line ---------------------------------------------------------------------- */
@@ -130,10 +146,22 @@ static void check_shape(const struct options *options) {
     }
 }
 
+static void check_target(const struct target *target) {
+    if (target->user && !target->password && !getenv("REDISCLI_AUTH")) {
+        tool_die("--user '%s' has no password: REDISCLI_AUTH or --pass gives it", target->user);
+    }
+    if (target->private_key && !target->cert) tool_die("--tls-key goes with --cert");
+    bool has_tls_words = target->cacert || target->cacertdir || target->cert || target->sni;
+    if (has_tls_words && !target->is_tls) {
+        tool_die("--cacert, --cacertdir, --cert and --sni go with --tls or a rediss:// URL");
+    }
+    if (target->is_cluster && target->database != 0) tool_die("a cluster has database 0 only");
+}
+
 bool options_parse(const struct command *command, int argc, char **argv, struct options *out) {
     struct share share;
     select_options(command, &share);
-    *out = (struct options){.from = FILE_UNKNOWN, .format = FILE_UNKNOWN, .port = 6379};
+    *out = (struct options){.from = FILE_UNKNOWN, .format = FILE_UNKNOWN, .server = TARGET_DEFAULT};
     for (int i; (i = next_row(command, argc, argv, &share)) != -1;) {
         const struct option_row *row = &table_options[i];
         if (row->id == OPTION_HELP || (row->id == OPTION_HOST && !optarg)) {
@@ -143,6 +171,7 @@ bool options_parse(const struct command *command, int argc, char **argv, struct 
         set_option(row->id, row->name, optarg, out);
     }
     check_shape(out);
+    check_target(&out->server);
     out->operands = argv + optind;
     out->noperands = argc - optind;
     return true;

@@ -5,6 +5,7 @@
 
 #include "rdb/tool/file.h"
 #include "rdb/tool/table.h"
+#include "rdb/tool/target.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -21,11 +22,11 @@ struct options {
     uint32_t window, generations;    // seconds, and of the window; 0: not given
     enum layout layout;
     enum scheme scheme;
-    bool has_layout, has_scheme;     // given, not the defaults
-    enum file_format from, format;   // FILE_UNKNOWN: not given
-    const char *output;              // NULL: standard output
-    const char *key, *host, *socket; // NULL: not given
-    int port, database;
+    bool has_layout, has_scheme;   // given, not the defaults
+    enum file_format from, format; // FILE_UNKNOWN: not given
+    const char *output;            // NULL: standard output
+    const char *key;               // NULL: not given
+    struct target server;
 };
 
 /* Parses what follows the command's name, argv[0]. False if --help was given and the help printed;

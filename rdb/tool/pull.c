@@ -16,7 +16,7 @@ static struct filter *receive_header(struct server *server, const char *key) {
     const uint8_t *bytes;
     size_t len;
     const char *error = server_scan(server, key, 0, &next, &bytes, &len);
-    if (error) tool_die("server: %s", error);
+    if (error) server_die(server, key, error);
     struct filter *filter;
     enum status st = codec_decode_header(bytes, len, FILTER_NO_LIMIT, &filter);
     if (st == STATUS_NOMEM) tool_die("no memory for a filter of this size");
@@ -50,7 +50,7 @@ static void check_header(struct server *server, const char *key, const struct fi
     uint64_t next;
     const uint8_t *bytes;
     const char *error = server_scan(server, key, 0, &next, &bytes, &len);
-    if (error) tool_die("server: %s", error);
+    if (error) server_die(server, key, error);
     if (len != expected || memcmp(bytes, header, len) != 0) tool_die(CHANGED);
     mem_free(header);
 }
@@ -65,7 +65,7 @@ static struct filter *receive_filter(struct server *server, const char *key) {
         const uint8_t *bytes;
         size_t len;
         const char *error = server_scan(server, key, at + 1, &next, &bytes, &len);
-        if (error) tool_die("server: %s", error);
+        if (error) server_die(server, key, error);
         take_piece(filter, at, next, bytes, len);
         at += len;
         progress_show(&progress, at);
@@ -78,7 +78,7 @@ static struct filter *receive_filter(struct server *server, const char *key) {
 int pull_run(const struct options *options) {
     options_need_operands(options, 0, 0, "");
     if (!options->key) tool_die("--key is missing");
-    struct server *server = server_open(options);
+    struct server *server = server_open(&options->server);
     struct filter *filter = receive_filter(server, options->key);
     server_close(server);
     bool is_chosen = options->format != FILE_UNKNOWN;

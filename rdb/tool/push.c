@@ -32,6 +32,7 @@
 
 struct push {
     struct server *server;
+    const char *key;
     const struct filter *filter;
     char *beside;
     uint8_t *header;
@@ -104,7 +105,7 @@ static void check_call(struct push *push, const char *error) {
     snprintf(text, sizeof(text), "%s", error ? error : "interrupted");
     delete_beside(push);
     if (interrupted) raise(interrupted); // ends as the signal does by default
-    tool_die("server: %s", text);
+    server_die(push->server, push->key, text);
 }
 
 /* ---- The filter --------------------------------------------------------------------------- */
@@ -152,7 +153,10 @@ static void give_name(struct push *push, const char *key, bool replace) {
 
 static void push_filter(struct server *server, const struct filter *filter,
                         const struct options *options) {
-    struct push push = {.server = server, .filter = filter, .beside = key_beside(options->key)};
+    struct push push = {.server = server,
+                        .key = options->key,
+                        .filter = filter,
+                        .beside = key_beside(options->key)};
     push.header_len = codec_header_size(filter);
     push.header = tool_alloc(push.header_len);
     codec_encode_header(filter, push.header);
@@ -167,10 +171,10 @@ static void push_filter(struct server *server, const struct filter *filter,
 int push_run(const struct options *options) {
     options_need_operands(options, 1, 1, "the filter's file");
     if (!options->key) tool_die("--key is missing");
-    struct server *server = server_open(options);
+    struct server *server = server_open(&options->server);
     bool exists = false;
     const char *error = server_exists(server, options->key, &exists);
-    if (error) tool_die("server: %s", error);
+    if (error) server_die(server, options->key, error);
     if (exists && !options->replace) {
         tool_die("the key '%s' exists: --replace replaces it", options->key);
     }

@@ -10,7 +10,9 @@
  *   spool.c     hashes until they are counted   threads.c work shared among cores
  *   file.c      a filter <-> a file          output.c  files that appear complete or not at all
  *   info.c      a filter -> its numbers      size.c    the calculator
- *   convert.c   convert and merge            server.c  the connection to a server
+ *   convert.c   convert and merge            target.c  where a server is: options and URLs
+ *   link.c      bytes to a server, TLS       server.c  commands, replies, the nodes of a cluster
+ *   requests.c  one function per command
  *   push.c      a file -> a server           pull.c    a server -> a file
  *   progress.c  the bar on a terminal       recognise.c what a file is
  *

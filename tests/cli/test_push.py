@@ -381,4 +381,4 @@ def test_the_words_of_a_server_do_not_reach_the_terminal_as_commands(tmp_path):
     thread.join()
     listener.close()
     assert done.returncode == 2
-    assert done.stderr.decode() == "bloomport: server: ERR ?]0;title??31m??32m??? ? café – ok\n"
+    assert done.stderr.decode() == "bloomport: key 'k': ERR ?]0;title??31m??32m??? ? café – ok\n"

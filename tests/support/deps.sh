@@ -49,6 +49,7 @@ missing_python() { have_command "$PYTHON" || echo python3; }
 missing_build() {
     missing_compiler
     have_header hiredis/hiredis.h || echo libhiredis-dev
+    have_header openssl/ssl.h || echo libssl-dev
 }
 
 missing_run() {

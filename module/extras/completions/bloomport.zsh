@@ -74,7 +74,18 @@ _bloomport() {
         '(-h --host)'{-h,--host}'[the server'\''s host (127.0.0.1)]:host: ' \
         '(-p --port)'{-p,--port}'[the server'\''s port (6379)]:port: ' \
         '(-s --socket)'{-s,--socket}'[the server'\''s Unix socket, instead of host and port]:file:_files' \
+        '(-u --url)'{-u,--url}'[redis[s\]://[[user\]:password@\]host[:port\][/database\]]:url: ' \
         '(-n --db)'{-n,--db}'[the database (0)]:number: ' \
+        '--user=[the ACL user]:name: ' \
+        '(-a --pass)'{-a,--pass}'[the password; better in REDISCLI_AUTH, which nobody sees]:password: ' \
+        '--tls[connect with TLS]' \
+        '--cacert=[certificates of those who may sign the server'\''s]:file:_files' \
+        '--cacertdir=[a directory of such certificates]:file:_files' \
+        '--cert=[our own certificate]:file:_files' \
+        '--tls-key=[its private key, if not in the same file]:file:_files' \
+        '--sni=[the host name to ask for in TLS]:host: ' \
+        '--insecure[accept any certificate]' \
+        '--cluster[find the node of a cluster that has the key]' \
         '(-q --quiet)'{-q,--quiet}'[no summary and no notes on standard error]' \
         '--help[this text]' \
         '*:file:_files' ;;
@@ -85,7 +96,18 @@ _bloomport() {
         '(-h --host)'{-h,--host}'[the server'\''s host (127.0.0.1)]:host: ' \
         '(-p --port)'{-p,--port}'[the server'\''s port (6379)]:port: ' \
         '(-s --socket)'{-s,--socket}'[the server'\''s Unix socket, instead of host and port]:file:_files' \
+        '(-u --url)'{-u,--url}'[redis[s\]://[[user\]:password@\]host[:port\][/database\]]:url: ' \
         '(-n --db)'{-n,--db}'[the database (0)]:number: ' \
+        '--user=[the ACL user]:name: ' \
+        '(-a --pass)'{-a,--pass}'[the password; better in REDISCLI_AUTH, which nobody sees]:password: ' \
+        '--tls[connect with TLS]' \
+        '--cacert=[certificates of those who may sign the server'\''s]:file:_files' \
+        '--cacertdir=[a directory of such certificates]:file:_files' \
+        '--cert=[our own certificate]:file:_files' \
+        '--tls-key=[its private key, if not in the same file]:file:_files' \
+        '--sni=[the host name to ask for in TLS]:host: ' \
+        '--insecure[accept any certificate]' \
+        '--cluster[find the node of a cluster that has the key]' \
         '(-q --quiet)'{-q,--quiet}'[no summary and no notes on standard error]' \
         '--help[this text]' \
         '*:file:_files' ;;
