@@ -43,19 +43,30 @@ static bool take(struct adder *adder, struct block *block, uint64_t *turn) {
     return is_taken;
 }
 
+/* After adding some items: the next one may need a new layer. */
+static void make_room(struct filter *filter, enum status st) {
+    if (st == STATUS_FULL) {
+        tool_die("there are more items than the capacity, %llu: --capacity makes it larger, "
+                 "--expansion makes it grow",
+                 (unsigned long long)filter_capacity(filter));
+    }
+    if (st == STATUS_OK) return;
+    if (filter_grow(filter, FILTER_NO_LIMIT, LIMITS_MAX_LAYERS) != STATUS_OK) {
+        tool_die("no memory for another layer after %llu items",
+                 (unsigned long long)filter_items(filter));
+    }
+}
+
 /* Waits until the blocks that were taken before this one are added. */
 static void add_in_turn(struct adder *adder, const struct block *block, uint64_t turn) {
     static bool answers[1024]; // nobody reads them
     pthread_mutex_lock(&adder->adding);
     while (adder->added != turn) pthread_cond_wait(&adder->has_added, &adder->adding);
     pthread_mutex_unlock(&adder->adding);
-    for (size_t i = 0, n; i < block->n; i += n) {
-        size_t done;
+    for (size_t i = 0, n, done; i < block->n; i += done) {
         n = block->n - i < 1024 ? block->n - i : 1024;
-        if (batch_add_many(adder->filter, block->hashes + i, n, answers, &done)) {
-            tool_die("there are more items than the capacity, %llu",
-                     (unsigned long long)filter_capacity(adder->filter));
-        }
+        make_room(adder->filter,
+                  batch_add_many(adder->filter, block->hashes + i, n, answers, &done));
     }
     pthread_mutex_lock(&adder->adding);
     adder->added++;

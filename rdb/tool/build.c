@@ -11,6 +11,7 @@
 #include "module/core/mem.h"
 #include "rdb/tool/adder.h"
 #include "rdb/tool/items.h"
+#include "rdb/tool/like.h"
 #include "rdb/tool/options.h"
 #include "rdb/tool/progress.h"
 #include "rdb/tool/report.h"
@@ -81,6 +82,7 @@ static struct filter *new_filter(const struct options *options, uint64_t capacit
     struct filter_params params = {.capacity = capacity,
                                    .error_rate = options->error_rate,
                                    .bits_per_key = options->bits_per_key,
+                                   .expansion = options->expansion,
                                    .layout = options->layout,
                                    .scheme = options->scheme};
     struct filter *filter;
@@ -126,7 +128,7 @@ static uint64_t add_items(struct filter *filter, struct items *items, uint64_t b
     struct items_source from = {
         .source = {take_items, hash_items},
         .items = items,
-        .shape = {.layout = filter->layout, .scheme = filter->scheme},
+        .shape = {.layout = filter->layout, .scheme = filter->scheme, .seed = filter->seed},
     };
     progress_begin(&from.progress, "adding", bytes);
     uint64_t count = adder_run(filter, &from.source, is_exact);
@@ -182,13 +184,16 @@ static struct filter *build_from_spool(struct items *items, const struct options
 
 /* ---- Both --------------------------------------------------------------------------------- */
 
-static struct filter *build_from_files(struct items *items, const struct options *options,
-                                       uint64_t bytes, bool are_files, uint64_t *count) {
+/* Adds the items to a filter: one like another, or of the given capacity, or of as many as the
+ * files have. */
+static struct filter *build_from_files(struct filter *filter, struct items *items,
+                                       const struct options *options, uint64_t bytes,
+                                       bool are_files, uint64_t *count) {
     uint64_t most = UINT64_MAX; // not counted yet
     if (are_files) {
         most = items_count(options->operands, options->noperands, options->nul, threads_number());
     }
-    struct filter *filter = new_filter(options, options->capacity ? options->capacity : most);
+    if (!filter) filter = new_filter(options, options->capacity ? options->capacity : most);
     // Counts are needed only where they were asked for or may exceed the capacity.
     bool is_exact = options->format == FILE_DUMP || most > filter_capacity(filter);
     *count = add_items(filter, items, are_files ? bytes : 0, is_exact);
@@ -199,16 +204,18 @@ static struct filter *build(const struct options *options, uint64_t *count) {
     struct items items;
     uint64_t bytes = 0;
     bool are_files = items_are_files(options->operands, options->noperands, &bytes);
+    struct filter *like = like_open(options);
     items_open(&items, options->operands, options->noperands, options->nul, options->hex);
-    struct filter *filter = options->capacity || are_files
-                                ? build_from_files(&items, options, bytes, are_files, count)
+    struct filter *filter = like || options->capacity || are_files
+                                ? build_from_files(like, &items, options, bytes, are_files, count)
                                 : build_from_spool(&items, options, count);
     items_close(&items);
     return filter;
 }
 
 int build_run(const struct options *given) {
-    const struct options implied = with_implied(given), *options = &implied;
+    bool is_like = given->like || given->like_key;
+    const struct options implied = is_like ? *given : with_implied(given), *options = &implied;
     if (options->layout == LAYOUT_COUNTING) {
         tool_die("build cannot make a counting filter: make it on a server, with BF.RESERVE");
     }

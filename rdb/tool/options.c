@@ -28,6 +28,12 @@ static bool set_shape(enum option_id id, const char *value, struct options *o) {
     case OPTION_ERROR: o->error_rate = values_between("error", value, 0, 1); break;
     case OPTION_BITS_PER_KEY: o->bits_per_key = values_bits_per_key(value); break;
     case OPTION_CAPACITY: o->capacity = values_count("capacity", value); break;
+    case OPTION_EXPANSION:
+        o->expansion = (uint32_t)values_small("expansion", value, 0, LIMITS_MAX_EXPANSION);
+        o->has_expansion = true;
+        break;
+    case OPTION_LIKE: o->like = value; break;
+    case OPTION_LIKE_KEY: o->like_key = value; break;
     case OPTION_LAYOUT: o->layout = values_layout(value), o->has_layout = true; break;
     case OPTION_HASH: o->scheme = values_scheme(value), o->has_scheme = true; break;
     case OPTION_ITEMS: o->items = values_count("items", value); break;

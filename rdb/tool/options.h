@@ -18,6 +18,9 @@ struct options {
     double error_rate;               // 0: not given
     double bits_per_key;             // 0: not given
     uint64_t capacity, items, nbits; // 0: not given
+    uint32_t expansion;              // 0: non-scaling
+    bool has_expansion;              // given, not the default
+    const char *like, *like_key;     // a file, a key; NULL: not given
     bool is_memory;                  // nbits comes from --memory: 8 times its bytes
     uint32_t window, generations;    // seconds, and of the window; 0: not given
     enum layout layout;

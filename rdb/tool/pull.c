@@ -1,6 +1,7 @@
 /* bloomport pull: a filter from a server to a file, in the pieces of BF.SCANDUMP (rdb/FORMAT.md,
  * section 4), so that a filter may have any size. */
 
+#include "rdb/tool/pull.h"
 #include "module/core/mem.h"
 #include "rdb/codec.h"
 #include "rdb/tool/options.h"
@@ -11,7 +12,7 @@
 
 #include <string.h>
 
-static struct filter *receive_header(struct server *server, const char *key) {
+struct filter *pull_header(struct server *server, const char *key) {
     uint64_t next;
     const uint8_t *bytes;
     size_t len;
@@ -56,7 +57,7 @@ static void check_header(struct server *server, const char *key, const struct fi
 }
 
 static struct filter *receive_filter(struct server *server, const char *key) {
-    struct filter *filter = receive_header(server, key);
+    struct filter *filter = pull_header(server, key);
     struct progress progress;
     uint64_t total = filter_array_bytes(filter);
     progress_begin(&progress, "pulling", total);

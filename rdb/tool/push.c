@@ -14,6 +14,7 @@
  */
 
 #define _GNU_SOURCE // getentropy, sigaction
+#include "module/core/measure.h"
 #include "module/core/mem.h"
 #include "rdb/codec.h"
 #include "rdb/tool/options.h"
@@ -168,6 +169,39 @@ static void push_filter(struct server *server, const struct filter *filter,
     mem_free(push.beside);
 }
 
+/* ---- Room --------------------------------------------------------------------------------- */
+
+/* --expansion. A filter that was sized for one layer gives it the whole error rate: what it grows
+ * by comes on top, as after BF.IMPORT with EXPANSION. */
+static void set_expansion(struct filter *filter, const struct options *options) {
+    if (!options->has_expansion || options->expansion == filter->expansion) return;
+    const char *path = options->operands[0];
+    if (filter->is_foreign)
+        tool_die("%s: --expansion: another program's filter keeps its own", path);
+    if (filter->layout == LAYOUT_COUNTING)
+        tool_die("%s: --expansion: a counting filter never grows", path);
+    if (filter->window && options->expansion == 0)
+        tool_die("%s: --expansion: a window must grow", path);
+    if (filter->expansion == 0 && filter->nlayers == 1) {
+        double promise = measure_promise(filter);
+        report_note("'%s' was sized without growth: grown, its error rate may reach %.3g (build "
+                    "--expansion keeps it at %.3g)",
+                    options->key, promise * (2 - SIZING_FIRST_SHARE), promise);
+    }
+    filter->expansion = options->expansion;
+}
+
+/* The last percent counts as none: it is gone with the next few adds. */
+static void note_room(const struct filter *filter, const char *key) {
+    uint64_t items = filter_items(filter), capacity = filter_capacity(filter);
+    if (filter->expansion != 0 || items < capacity - capacity / 100) return;
+    char a[REPORT_COUNT], b[REPORT_COUNT];
+    report_note(
+        "'%s' has no room for more items (it holds %s, its capacity is %s): push --expansion "
+        "2 lets it grow",
+        key, report_count(items, a), report_count(capacity, b));
+}
+
 int push_run(const struct options *options) {
     options_need_operands(options, 1, 1, "the filter's file");
     if (!options->key) tool_die("--key is missing");
@@ -179,8 +213,10 @@ int push_run(const struct options *options) {
         tool_die("the key '%s' exists: --replace replaces it", options->key);
     }
     struct filter *filter = file_load(options->operands[0], options, NULL);
+    set_expansion(filter, options);
     push_filter(server, filter, options);
     report_filter("pushed: ", filter, filter_items(filter));
+    note_room(filter, options->key);
     filter_free(filter);
     server_close(server);
     return TOOL_OK;

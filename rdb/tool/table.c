@@ -7,7 +7,8 @@
 const struct command table_commands[] = {
     {BUILD, "build", "[file ...]", "a filter of the items of files, or of standard input",
      "bloomport build --error 0.001 -o users.bloom users.txt\n"
-     "cut -f 2 log.tsv | bloomport build --capacity 10M -o seen.bloom\n",
+     "cut -f 2 log.tsv | bloomport build --capacity 10M --expansion 2 -o seen.bloom\n"
+     "bloomport build --like-key users -o more.bloom more.txt\n",
      build_run},
     {CHECK, "check", "filter [file ...]", "the items that the filter may contain",
      "bloomport check users.bloom candidates.txt\n"
@@ -25,7 +26,7 @@ const struct command table_commands[] = {
      "bloomport convert block --from leveldb --to dump -o block.dump\n",
      convert_run},
     {PUSH, "push", "filter", "a filter from a file to a server",
-     "bloomport push users.bloom --key users\n"
+     "bloomport push users.bloom --key users --expansion 2\n"
      "bloomport push users.bloom --key users --replace -h db.example.com -p 6380\n",
      push_run},
     {PULL, "pull", "", "a filter from a server to a file",
@@ -42,7 +43,7 @@ const struct command table_commands[] = {
 };
 const size_t table_ncommands = sizeof(table_commands) / sizeof(table_commands[0]);
 
-#define SERVER (PUSH | PULL)
+#define SERVER (BUILD | PUSH | PULL)
 
 const struct option_row table_options[] = {
     {OPTION_NULL, '0', "null", NULL, BUILD | CHECK, "items end in a NUL byte, not in a newline"},
@@ -62,6 +63,12 @@ const struct option_row table_options[] = {
      "items the filter is sized for (as many as are read)"},
     {OPTION_CAPACITY, 0, "capacity", "number", CONVERT | PUSH,
      "the capacity, where the file's format does not record it"},
+    {OPTION_EXPANSION, 0, "expansion", "number", BUILD,
+     "it grows: each new layer has this many times the last one's capacity"},
+    {OPTION_EXPANSION, 0, "expansion", "number", PUSH, "it grows on the server, as by BF.RESERVE"},
+    {OPTION_LIKE, 0, "like", "file", BUILD,
+     "take all parameters from this filter: both can be merged"},
+    {OPTION_LIKE_KEY, 0, "like-key", "key", BUILD, "the same, from a key of the server"},
     {OPTION_LAYOUT, 0, "layout", "layout", BUILD, "classic (fewest bits) or blocked (fastest)"},
     {OPTION_LAYOUT, 0, "layout", "layout", SIZE,
      "classic (fewest bits), blocked (fastest) or counting"},

@@ -40,6 +40,9 @@ enum option_id {
     OPTION_ERROR,
     OPTION_BITS_PER_KEY,
     OPTION_CAPACITY,
+    OPTION_EXPANSION,
+    OPTION_LIKE,
+    OPTION_LIKE_KEY,
     OPTION_LAYOUT,
     OPTION_HASH,
     OPTION_FROM_FORMAT, // of the file that is read

@@ -6,6 +6,7 @@
  *   completion.c the shells' completions     report.c  errors, notes and the summary
  *   items.c     items from files and pipes, in constant memory
  *   build.c     items -> a filter            check.c   items -> those that a filter may contain
+ *   like.c      the parameters of another filter
  *   adder.c     hashes -> bits, for build    sorter.c  the same, region by region
  *   spool.c     hashes until they are counted   threads.c work shared among cores
  *   file.c      a filter <-> a file          output.c  files that appear complete or not at all

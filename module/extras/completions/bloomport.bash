@@ -12,17 +12,17 @@ _bloomport() {
         COMPREPLY=($(compgen -W 'classic blocked counting ' -- "$current")); return ;;
     build:--hash|check:--hash|info:--hash|merge:--hash|convert:--hash|push:--hash|size:--hash)
         COMPREPLY=($(compgen -W 'xxh64 fnv1a ' -- "$current")); return ;;
-    build:--output|build:-o|merge:--output|merge:-o|convert:--output|convert:-o|push:--socket|push:-s|push:--cacert|push:--cacertdir|push:--cert|push:--tls-key|pull:--output|pull:-o|pull:--socket|pull:-s|pull:--cacert|pull:--cacertdir|pull:--cert|pull:--tls-key)
+    build:--like|build:--output|build:-o|build:--socket|build:-s|build:--cacert|build:--cacertdir|build:--cert|build:--tls-key|merge:--output|merge:-o|convert:--output|convert:-o|push:--socket|push:-s|push:--cacert|push:--cacertdir|push:--cert|push:--tls-key|pull:--output|pull:-o|pull:--socket|pull:-s|pull:--cacert|pull:--cacertdir|pull:--cert|pull:--tls-key)
         COMPREPLY=($(compgen -f -- "$current")); return ;;
     esac
     case ${COMP_WORDS[1]} in
     help) words=$commands; current=${current:-} ;;
-    build) words='--null --hex --error --bits-per-key --capacity --layout --hash --format --output --quiet --help ' ;;
+    build) words='--null --hex --error --bits-per-key --capacity --expansion --like --like-key --layout --hash --format --output --host --port --socket --url --db --user --pass --tls --cacert --cacertdir --cert --tls-key --sni --insecure --cluster --quiet --help ' ;;
     check) words='--null --hex --absent --count --hash --format --help ' ;;
     info) words='--hash --format --json --help ' ;;
     merge) words='--hash --from --format --output --quiet --help ' ;;
     convert) words='--capacity --hash --from --to --output --quiet --help ' ;;
-    push) words='--capacity --hash --format --key --replace --host --port --socket --url --db --user --pass --tls --cacert --cacertdir --cert --tls-key --sni --insecure --cluster --quiet --help ' ;;
+    push) words='--capacity --expansion --hash --format --key --replace --host --port --socket --url --db --user --pass --tls --cacert --cacertdir --cert --tls-key --sni --insecure --cluster --quiet --help ' ;;
     pull) words='--format --output --key --host --port --socket --url --db --user --pass --tls --cacert --cacertdir --cert --tls-key --sni --insecure --cluster --quiet --help ' ;;
     size) words='--items --bits --memory --error --bits-per-key --layout --hash --window --generations --help ' ;;
     completion) words='--help ' ;;

@@ -26,12 +26,30 @@ _bloomport() {
         '--error=[false-positive rate, between 0 and 1 (0.01)]:rate: ' \
         '--bits-per-key=[bits per item, 1 to 256, instead of --error]:bits: ' \
         '--capacity=[items the filter is sized for (as many as are read)]:number: ' \
+        '--expansion=[it grows: each new layer has this many times the last one'\''s capacity]:number: ' \
+        '--like=[take all parameters from this filter: both can be merged]:file:_files' \
+        '--like-key=[the same, from a key of the server]:key: ' \
         '--layout=[classic (fewest bits) or blocked (fastest)]:layout:(classic blocked counting)' \
         '--hash=[xxh64 (default) or fnv1a]:hash:(xxh64 fnv1a)' \
         '--format=[the format to write (one that records capacity and rate: dump)]:format:(portable sstable leveldb parquet redisbloom valkeybloom dump)' \
         '(-o --output)'{-o,--output}'[where to write (standard output)]:file:_files' \
+        '(-h --host)'{-h,--host}'[the server'\''s host (127.0.0.1)]:host: ' \
+        '(-p --port)'{-p,--port}'[the server'\''s port (6379)]:port: ' \
+        '(-s --socket)'{-s,--socket}'[the server'\''s Unix socket, instead of host and port]:file:_files' \
+        '(-u --url)'{-u,--url}'[redis[s\]://[[user\]:password@\]host[:port\][/database\]]:url: ' \
+        '(-n --db)'{-n,--db}'[the database (0)]:number: ' \
+        '--user=[the ACL user]:name: ' \
+        '(-a --pass)'{-a,--pass}'[the password; better in REDISCLI_AUTH, which nobody sees]:password: ' \
+        '--tls[connect with TLS]' \
+        '--cacert=[certificates of those who may sign the server'\''s]:file:_files' \
+        '--cacertdir=[a directory of such certificates]:file:_files' \
+        '--cert=[our own certificate]:file:_files' \
+        '--tls-key=[its private key, if not in the same file]:file:_files' \
+        '--sni=[the host name to ask for in TLS]:host: ' \
+        '--insecure[accept any certificate]' \
+        '--cluster[find the node of a cluster that has the key]' \
         '(-q --quiet)'{-q,--quiet}'[no summary and no notes on standard error]' \
-        '(-h --help)'{-h,--help}'[this text]' \
+        '--help[this text]' \
         '*:file:_files' ;;
     check) _arguments -s \
         '(-0 --null)'{-0,--null}'[items end in a NUL byte, not in a newline]' \
@@ -67,6 +85,7 @@ _bloomport() {
         '*:file:_files' ;;
     push) _arguments -s \
         '--capacity=[the capacity, where the file'\''s format does not record it]:number: ' \
+        '--expansion=[it grows on the server, as by BF.RESERVE]:number: ' \
         '--hash=[xxh64 (default) or fnv1a: portable and sstable files do not record it]:hash:(xxh64 fnv1a)' \
         '--format=[the file'\''s format, if it is not recognised: leveldb never is]:format:(portable sstable leveldb parquet redisbloom valkeybloom dump)' \
         '--key=[the key on the server]:key: ' \
