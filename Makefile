@@ -33,7 +33,7 @@ BASE_CFLAGS = -std=c11 -I. -fPIC -fvisibility=hidden -MMD -MP \
 BUILT = $(if $(filter release,$(FLAVOUR)),build,$(OBJ))
 SO = $(BUILT)/bloomport.so
 TOOL = $(BUILT)/bloomport
-
+DECODERS = -lz -lzstd -llzma
 # Sources by wildcard, so that no file can be forgotten.
 PURE_DIRS = module/core rdb rdb/formats
 PURE_OBJ  = $(patsubst %.c,$(OBJ)/%.o,$(wildcard $(PURE_DIRS:%=%/*.c)))
@@ -127,7 +127,7 @@ endif
 
 $(TOOL): $(TOOL_OBJ) $(PURE_OBJ)
 	$(SAY) LINK $@
-	$(Q)$(CC) $(SANITIZE) $(LDFLAGS) -pthread -o $@ $^ $(COVERAGE) -lhiredis -lssl -lcrypto -lm
+	$(Q)$(CC) $(SANITIZE) $(LDFLAGS) -pthread -o $@ $^ $(COVERAGE) -lhiredis -lssl -lcrypto $(DECODERS) -lm
 
 # Two compile rules. PURE code is compiled without redismodule.h on the include path; so are the
 # programs that test it. GLUE code sees the server.

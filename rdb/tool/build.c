@@ -12,6 +12,7 @@
 #include "rdb/tool/adder.h"
 #include "rdb/tool/items.h"
 #include "rdb/tool/like.h"
+#include "rdb/tool/members.h"
 #include "rdb/tool/options.h"
 #include "rdb/tool/progress.h"
 #include "rdb/tool/report.h"
@@ -156,27 +157,43 @@ static void hashes_are_there(struct source *source, struct block *block) {
     (void)source, (void)block;
 }
 
-static void spool_items(struct spool *spool, struct items *items, const struct options *options) {
-    struct filter shape = {.layout = options->layout, .scheme = options->scheme};
+/* Where such items come from. */
+struct reader {
+    size_t (*next)(void *from, struct item *batch); // as items_next
+    void *from;
+};
+
+static size_t next_item(void *from, struct item *batch) {
+    return items_next(from, batch);
+}
+
+static size_t next_member(void *from, struct item *batch) {
+    return members_next(from, batch);
+}
+
+static void spool_items(struct spool *spool, const struct reader *reader,
+                        const struct filter *shape) {
     struct item batch[ITEMS_BATCH];
     struct progress progress;
     progress_begin(&progress, "hashing", 0);
-    for (size_t n; (n = items_next(items, batch)) > 0;) {
-        hash_batch(&shape, batch, n, spool_put(spool, n));
+    for (size_t n; (n = reader->next(reader->from, batch)) > 0;) {
+        hash_batch(shape, batch, n, spool_put(spool, n));
         progress_show(&progress, spool_count(spool));
     }
     progress_end(&progress);
 }
 
-static struct filter *build_from_spool(struct items *items, const struct options *options,
-                                       uint64_t *count) {
+static struct filter *build_from_spool(struct filter *filter, const struct reader *reader,
+                                       const struct options *options, uint64_t *count) {
     struct spool_source from = {.source = {take_hashes, hashes_are_there}};
+    struct filter shape = {.layout = options->layout, .scheme = options->scheme};
     spool_open(&from.spool);
-    spool_items(&from.spool, items, options);
+    spool_items(&from.spool, reader, filter ? filter : &shape);
     *count = spool_count(&from.spool);
-    struct filter *filter = new_filter(options, *count);
+    if (!filter) filter = new_filter(options, options->capacity ? options->capacity : *count);
+    bool is_exact = options->format == FILE_DUMP || *count > filter_capacity(filter);
     progress_begin(&from.progress, "adding", *count);
-    adder_run(filter, &from.source, options->format == FILE_DUMP);
+    adder_run(filter, &from.source, is_exact);
     progress_end(&from.progress);
     spool_close(&from.spool);
     return filter;
@@ -191,25 +208,44 @@ static struct filter *build_from_files(struct filter *filter, struct items *item
                                        bool are_files, uint64_t *count) {
     uint64_t most = UINT64_MAX; // not counted yet
     if (are_files) {
-        most = items_count(options->operands, options->noperands, options->nul, threads_number());
+        most = items_count(options->operands, options->noperands, &options->how, threads_number());
     }
     if (!filter) filter = new_filter(options, options->capacity ? options->capacity : most);
     // Counts are needed only where they were asked for or may exceed the capacity.
     bool is_exact = options->format == FILE_DUMP || most > filter_capacity(filter);
-    *count = add_items(filter, items, are_files ? bytes : 0, is_exact);
+    *count = add_items(filter, items, bytes, is_exact);
     return filter;
 }
 
-static struct filter *build(const struct options *options, uint64_t *count) {
+static struct filter *build_from_inputs(struct filter *like, const struct options *options,
+                                        uint64_t *count) {
     struct items items;
     uint64_t bytes = 0;
     bool are_files = items_are_files(options->operands, options->noperands, &bytes);
-    struct filter *like = like_open(options);
-    items_open(&items, options->operands, options->noperands, options->nul, options->hex);
-    struct filter *filter = like || options->capacity || are_files
+    report_waiting(options->operands, options->noperands);
+    items_open(&items, options->operands, options->noperands, &options->how);
+    struct reader reader = {next_item, &items};
+    bool is_sized = like || options->capacity || are_files;
+    struct filter *filter = is_sized
                                 ? build_from_files(like, &items, options, bytes, are_files, count)
-                                : build_from_spool(&items, options, count);
+                                : build_from_spool(NULL, &reader, options, count);
     items_close(&items);
+    return filter;
+}
+
+static struct filter *build_from_members(struct filter *like, const struct options *options,
+                                         uint64_t *count) {
+    options_need_operands(options, 0, 0, "");
+    if (options->from_set && options->from_keys) {
+        tool_die("--from-set and --from-keys exclude each other, give one");
+    }
+    struct server *server = server_open(&options->server);
+    struct members members;
+    members_open(&members, server, options->from_set, options->from_keys);
+    struct reader reader = {next_member, &members};
+    struct filter *filter = build_from_spool(like, &reader, options, count);
+    members_close(&members);
+    server_close(server);
     return filter;
 }
 
@@ -220,7 +256,10 @@ int build_run(const struct options *given) {
         tool_die("build cannot make a counting filter: make it on a server, with BF.RESERVE");
     }
     uint64_t count;
-    struct filter *filter = build(options, &count);
+    struct filter *like = like_open(options);
+    bool is_remote = options->from_set || options->from_keys;
+    struct filter *filter = is_remote ? build_from_members(like, options, &count)
+                                      : build_from_inputs(like, options, &count);
     bool is_chosen = options->format != FILE_UNKNOWN;
     file_save(filter, is_chosen ? options->format : file_default_format(filter), options->output);
     if (count == 0) report_note("the input is empty: a filter without items was written");

@@ -6,6 +6,7 @@
 #include "rdb/tool/items.h"
 #include "rdb/tool/options.h"
 #include "rdb/tool/progress.h"
+#include "rdb/tool/report.h"
 #include "rdb/tool/tool.h"
 
 #include <stdio.h>
@@ -37,7 +38,7 @@ static uint64_t check_batch(const struct filter *filter, const struct item *batc
     for (size_t i = 0; i < n; i++) {
         if (contained[i] == options->absent) continue;
         selected++;
-        if (!options->count) print_item(&batch[i], options->nul ? '\0' : '\n');
+        if (!options->count) print_item(&batch[i], options->how.nul ? '\0' : '\n');
     }
     return selected;
 }
@@ -71,9 +72,11 @@ int check_run(const struct options *options) {
     struct filter *filter = file_load(options->operands[0], options, NULL);
     struct items items;
     uint64_t bytes = 0;
-    bool are_files = items_are_files(paths, npaths, &bytes);
-    items_open(&items, paths, npaths, options->nul, options->hex);
-    uint64_t selected = check_all(filter, &items, options, are_files ? bytes : 0);
+    items_are_files(paths, npaths, &bytes);
+    report_waiting(paths, npaths);
+    items_open(&items, paths, npaths, &options->how);
+    uint64_t selected = check_all(filter, &items, options, bytes);
+    if (items.bytes_read == 0) report_note("the input is empty: there is nothing to check");
     items_close(&items);
     filter_free(filter);
     if (options->count) printf("%llu\n", (unsigned long long)selected);

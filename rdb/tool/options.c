@@ -34,6 +34,8 @@ static bool set_shape(enum option_id id, const char *value, struct options *o) {
         break;
     case OPTION_LIKE: o->like = value; break;
     case OPTION_LIKE_KEY: o->like_key = value; break;
+    case OPTION_FROM_SET: o->from_set = value; break;
+    case OPTION_FROM_KEYS: o->from_keys = value; break;
     case OPTION_LAYOUT: o->layout = values_layout(value), o->has_layout = true; break;
     case OPTION_HASH: o->scheme = values_scheme(value), o->has_scheme = true; break;
     case OPTION_ITEMS: o->items = values_count("items", value); break;
@@ -77,8 +79,11 @@ static bool set_target(enum option_id id, char *value, struct target *t) {
 /* Options of what is read and written. */
 static void set_files(enum option_id id, const char *name, const char *value, struct options *o) {
     switch (id) {
-    case OPTION_NULL: o->nul = true; break;
-    case OPTION_HEX: o->hex = true; break;
+    case OPTION_NULL: o->how.nul = true; break;
+    case OPTION_HEX: o->how.hex = true; break;
+    case OPTION_COLUMN: o->how.column = (uint32_t)values_small("column", value, 1, 1000000); break;
+    case OPTION_DELIMITER: o->how.delimiter = values_delimiter(value); break;
+    case OPTION_FROM_LINE: o->how.from_line = values_count("from-line", value); break;
     case OPTION_ABSENT: o->absent = true; break;
     case OPTION_COUNT: o->count = true; break;
     case OPTION_FROM_FORMAT: o->from = values_format(name, value); break;
@@ -164,6 +169,11 @@ static void check_target(const struct target *target) {
     if (target->is_cluster && target->database != 0) tool_die("a cluster has database 0 only");
 }
 
+static void check_columns(struct items_how *how) {
+    if (how->delimiter && !how->column) tool_die("--delimiter goes with --column");
+    if (!how->delimiter) how->delimiter = '\t';
+}
+
 bool options_parse(const struct command *command, int argc, char **argv, struct options *out) {
     struct share share;
     select_options(command, &share);
@@ -178,6 +188,7 @@ bool options_parse(const struct command *command, int argc, char **argv, struct 
     }
     check_shape(out);
     check_target(&out->server);
+    check_columns(&out->how);
     out->operands = argv + optind;
     out->noperands = argc - optind;
     return true;

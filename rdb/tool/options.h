@@ -4,6 +4,7 @@
 #define BLOOMPORT_TOOL_OPTIONS_H
 
 #include "rdb/tool/file.h"
+#include "rdb/tool/items.h"
 #include "rdb/tool/table.h"
 #include "rdb/tool/target.h"
 
@@ -13,16 +14,17 @@
 struct options {
     char **operands;
     int noperands;
-    bool nul, hex; // how items are written
+    struct items_how how; // how items are written
     bool absent, count, json, replace, quiet;
-    double error_rate;               // 0: not given
-    double bits_per_key;             // 0: not given
-    uint64_t capacity, items, nbits; // 0: not given
-    uint32_t expansion;              // 0: non-scaling
-    bool has_expansion;              // given, not the default
-    const char *like, *like_key;     // a file, a key; NULL: not given
-    bool is_memory;                  // nbits comes from --memory: 8 times its bytes
-    uint32_t window, generations;    // seconds, and of the window; 0: not given
+    double error_rate;                // 0: not given
+    double bits_per_key;              // 0: not given
+    uint64_t capacity, items, nbits;  // 0: not given
+    uint32_t expansion;               // 0: non-scaling
+    bool has_expansion;               // given, not the default
+    const char *like, *like_key;      // a file, a key; NULL: not given
+    const char *from_set, *from_keys; // a key, a pattern; NULL: not given
+    bool is_memory;                   // nbits comes from --memory: 8 times its bytes
+    uint32_t window, generations;     // seconds, and of the window; 0: not given
     enum layout layout;
     enum scheme scheme;
     bool has_layout, has_scheme;   // given, not the defaults

@@ -79,6 +79,14 @@ void report_note(const char *format, ...) {
     fprintf(stderr, "%s\n", text);
 }
 
+void report_waiting(char **paths, int npaths) {
+    bool reads = npaths == 0;
+    for (int i = 0; i < npaths; i++) reads |= strcmp(paths[i], "-") == 0;
+    if (reads && isatty(STDIN_FILENO)) {
+        report_note("reading items from the terminal, one a line; Ctrl-D ends them");
+    }
+}
+
 double report_seconds(void) {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);

@@ -15,6 +15,9 @@ void report_begin(bool is_quiet);
 /* Prints one printable line, unless all is to be quiet. */
 void report_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
+/* Says what is waited for if standard input is a terminal and among the inputs. */
+void report_waiting(char **paths, int npaths);
+
 /* Since report_begin. */
 double report_seconds(void);
 

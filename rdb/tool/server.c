@@ -157,6 +157,10 @@ void server_close(struct server *server) {
 
 /* ---- Clusters ----------------------------------------------------------------------------- */
 
+bool server_is_cluster(const struct server *server) {
+    return server->nodes[0].target.is_cluster;
+}
+
 void server_go_to(struct server *server, const char *host, int port) {
     struct target target = server->nodes[0].target;
     target.socket = NULL;

@@ -41,6 +41,9 @@ const char *server_receive(struct server *server);
 
 const char *server_select(struct server *server, int database);
 
+/* Opened with --cluster. */
+bool server_is_cluster(const struct server *server);
+
 /* Later commands go to this node of the cluster; ends the program if it cannot be reached. */
 void server_go_to(struct server *server, const char *host, int port);
 

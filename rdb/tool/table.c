@@ -8,6 +8,8 @@ const struct command table_commands[] = {
     {BUILD, "build", "[file ...]", "a filter of the items of files, or of standard input",
      "bloomport build --error 0.001 -o users.bloom users.txt\n"
      "cut -f 2 log.tsv | bloomport build --capacity 10M --expansion 2 -o seen.bloom\n"
+     "bloomport build --from-set users -h db.example.com --expansion 2 -o users.bloom\n"
+     "bloomport build --column 3 --delimiter , --from-line 2 -o users.bloom users.csv.gz\n"
      "bloomport build --like-key users -o more.bloom more.txt\n",
      build_run},
     {CHECK, "check", "filter [file ...]", "the items that the filter may contain",
@@ -49,6 +51,16 @@ const struct option_row table_options[] = {
     {OPTION_NULL, '0', "null", NULL, BUILD | CHECK, "items end in a NUL byte, not in a newline"},
     {OPTION_HEX, 0, "hex", NULL, BUILD | CHECK,
      "items are written as hexadecimal digits, two a byte"},
+    {OPTION_COLUMN, 0, "column", "number", BUILD | CHECK,
+     "an item is this column of its line, from 1"},
+    {OPTION_DELIMITER, 0, "delimiter", "character", BUILD | CHECK,
+     "what separates columns (a tab): one character, or \\t"},
+    {OPTION_FROM_LINE, 0, "from-line", "number", BUILD | CHECK,
+     "begin at this line, from 1: 2 leaves out a heading"},
+    {OPTION_FROM_SET, 0, "from-set", "key", BUILD,
+     "the items are a key's: a set, a sorted set, a list, or a hash's fields"},
+    {OPTION_FROM_KEYS, 0, "from-keys", "pattern", BUILD,
+     "the items are the names of keys that match, as user:*"},
     {OPTION_ABSENT, 'v', "absent", NULL, CHECK,
      "print the items that are surely not in the filter"},
     {OPTION_COUNT, 'c', "count", NULL, CHECK, "print only how many they are"},

@@ -35,6 +35,11 @@ extern const size_t table_ncommands;
 enum option_id {
     OPTION_NULL = 256, // over every letter
     OPTION_HEX,
+    OPTION_COLUMN,
+    OPTION_DELIMITER,
+    OPTION_FROM_LINE,
+    OPTION_FROM_SET,
+    OPTION_FROM_KEYS,
     OPTION_ABSENT,
     OPTION_COUNT,
     OPTION_ERROR,

@@ -6,6 +6,7 @@
  *   completion.c the shells' completions     report.c  errors, notes and the summary
  *   items.c     items from files and pipes, in constant memory
  *   build.c     items -> a filter            check.c   items -> those that a filter may contain
+ *   decoder.c   gzip, zstd and xz            members.c items of a server's sets and keys
  *   like.c      the parameters of another filter
  *   adder.c     hashes -> bits, for build    sorter.c  the same, region by region
  *   spool.c     hashes until they are counted   threads.c work shared among cores
@@ -13,7 +14,7 @@
  *   info.c      a filter -> its numbers      size.c    the calculator
  *   convert.c   convert and merge            target.c  where a server is: options and URLs
  *   link.c      bytes to a server, TLS       server.c  commands, replies, the nodes of a cluster
- *   requests.c  one function per command
+ *   requests.c  one function per command     nodes.c   the masters of a cluster
  *   push.c      a file -> a server           pull.c    a server -> a file
  *   progress.c  the bar on a terminal       recognise.c what a file is
  *

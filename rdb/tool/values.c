@@ -134,6 +134,12 @@ uint32_t values_window(const char *text) {
 
 /* ---- Words -------------------------------------------------------------------------------- */
 
+uint8_t values_delimiter(const char *text) {
+    if (strcmp(text, "\\t") == 0) return '\t';
+    if (strlen(text) != 1) tool_die("--delimiter: '%s' is not one character", text);
+    return (uint8_t)*text;
+}
+
 enum layout values_layout(const char *text) {
     if (strcmp(text, "classic") == 0) return LAYOUT_CLASSIC;
     if (strcmp(text, "blocked") == 0) return LAYOUT_BLOCKED;

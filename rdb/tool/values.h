@@ -21,6 +21,7 @@ int values_small(const char *name, const char *text, int least, int most);
 double values_between(const char *name, const char *text, double over, double under);
 
 double values_bits_per_key(const char *text);
+uint8_t values_delimiter(const char *text);
 uint32_t values_window(const char *text); // seconds
 enum layout values_layout(const char *text);
 enum scheme values_scheme(const char *text);

@@ -17,8 +17,8 @@ _bloomport() {
     esac
     case ${COMP_WORDS[1]} in
     help) words=$commands; current=${current:-} ;;
-    build) words='--null --hex --error --bits-per-key --capacity --expansion --like --like-key --layout --hash --format --output --host --port --socket --url --db --user --pass --tls --cacert --cacertdir --cert --tls-key --sni --insecure --cluster --quiet --help ' ;;
-    check) words='--null --hex --absent --count --hash --format --help ' ;;
+    build) words='--null --hex --column --delimiter --from-line --from-set --from-keys --error --bits-per-key --capacity --expansion --like --like-key --layout --hash --format --output --host --port --socket --url --db --user --pass --tls --cacert --cacertdir --cert --tls-key --sni --insecure --cluster --quiet --help ' ;;
+    check) words='--null --hex --column --delimiter --from-line --absent --count --hash --format --help ' ;;
     info) words='--hash --format --json --help ' ;;
     merge) words='--hash --from --format --output --quiet --help ' ;;
     convert) words='--capacity --hash --from --to --output --quiet --help ' ;;

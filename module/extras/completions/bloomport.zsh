@@ -23,6 +23,11 @@ _bloomport() {
     build) _arguments -s \
         '(-0 --null)'{-0,--null}'[items end in a NUL byte, not in a newline]' \
         '--hex[items are written as hexadecimal digits, two a byte]' \
+        '--column=[an item is this column of its line, from 1]:number: ' \
+        '--delimiter=[what separates columns (a tab): one character, or \t]:character: ' \
+        '--from-line=[begin at this line, from 1: 2 leaves out a heading]:number: ' \
+        '--from-set=[the items are a key'\''s: a set, a sorted set, a list, or a hash'\''s fields]:key: ' \
+        '--from-keys=[the items are the names of keys that match, as user:*]:pattern: ' \
         '--error=[false-positive rate, between 0 and 1 (0.01)]:rate: ' \
         '--bits-per-key=[bits per item, 1 to 256, instead of --error]:bits: ' \
         '--capacity=[items the filter is sized for (as many as are read)]:number: ' \
@@ -54,6 +59,9 @@ _bloomport() {
     check) _arguments -s \
         '(-0 --null)'{-0,--null}'[items end in a NUL byte, not in a newline]' \
         '--hex[items are written as hexadecimal digits, two a byte]' \
+        '--column=[an item is this column of its line, from 1]:number: ' \
+        '--delimiter=[what separates columns (a tab): one character, or \t]:character: ' \
+        '--from-line=[begin at this line, from 1: 2 leaves out a heading]:number: ' \
         '(-v --absent)'{-v,--absent}'[print the items that are surely not in the filter]' \
         '(-c --count)'{-c,--count}'[print only how many they are]' \
         '--hash=[xxh64 (default) or fnv1a: portable and sstable files do not record it]:hash:(xxh64 fnv1a)' \
