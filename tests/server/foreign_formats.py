@@ -420,3 +420,32 @@ FORMATS = {
     "datasketches": Datasketches,
     "redisson": Redisson,
 }
+
+# Small empty filters, one of each scheme and of each way to write it.
+SAMPLES = {
+    "guava64": Guava(640, 5),
+    "guava32": Guava(640, 5, strategy=0),
+    "spark1": Spark(640, 5, version=1),
+    "spark2": Spark(640, 5, version=2, seed=-559038737),
+    "go": Go(601, 6),
+    "cassandra-old": Cassandra(640, 4, variant="old"),
+    "cassandra-3.x": Cassandra(640, 4, variant="3.x"),
+    "cassandra-4.x": Cassandra(640, 4, variant="4.x"),
+    "bip37": Bip37(600, 5, tweak=0xDEADBEEF, flags=2),
+    "rocksdb": Rocksdb(1024, 6),
+    "rocksdb-legacy": RocksdbLegacy(1536, 6),
+    "datasketches": Datasketches(640, 5, seed=MASK64 - 4),
+    "datasketches-counted": Datasketches(640, 5, seed=1, is_counted=True),
+}
+
+
+def import_words(key, model, *words):
+    return ["BF.IMPORT", key, "FORMAT", model.name, *model.words, *words, "DATA", model.data]
+
+
+def import_foreign(call, key, model, *words):
+    return call(*import_words(key, model, *words))
+
+
+def export_foreign(call, key, model):
+    return call("BF.EXPORT", key, "FORMAT", model.name, *model.words)
