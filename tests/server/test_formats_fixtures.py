@@ -177,9 +177,9 @@ def test_insert_and_single_adds_give_what_a_batch_gives(call, sample):
 @EACH
 def test_a_full_one_refuses_and_keeps_its_bits(call, sample):
     model = filled(sample, ITEMS[:5])
-    assert import_foreign(call, "k", model, "CAPACITY", "5") == OK
+    assert import_foreign(call, "k", model, "CAPACITY", "3") == OK
     assert info(call, "k")["Expansion rate"] is None
-    assert info(call, "k")["Capacity"] == 5
+    assert info(call, "k")["Capacity"] == 3
     new = next(item for item in PROBES if not model.contains(item))
     replies = call("BF.MADD", "k", ITEMS[0], new).value
     assert replies[0] == integer(0) and replies[1] == error(FULL)
