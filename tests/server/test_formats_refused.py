@@ -152,17 +152,10 @@ WRONG = [
     *[("cassandra", cassandra(words=x), M) for x in (0, 2, NEGATIVE, -(2**31), MOST)],
     ("cassandra", cassandra(words=0, bits=b""), M),
     *[("bip37", bip37(k=x), K) for x in (0, 51, 255, 256, 2**31, 2**32 - 1)],
-<<<<<<< HEAD
-    ("bip37", bip37(b"\x00", b""), M + "|length of the bits"),
-    *[("bip37", bip37(start), M + "|length of the bits|shorter") for start in (b"\x07", b"\x09", b"\x00", b"\xfc")],
-    *[("bip37", bip37(start), M + "|length of the bits|shorter") for start in (b"\xfd\x08\x00", b"\xfe\x08\x00\x00\x00", b"\xff\x08" + bytes(7))],
-    *[("bip37", bip37(start), M + "|length of the bits|shorter") for start in (b"\xfd\xff\xff", b"\xfe\xff\xff\xff\xff", b"\xff" + b"\xff" * 8)],
-=======
     ("bip37", bip37(b"\x00", b""), M),
     *[("bip37", bip37(start), M + "|shorter") for start in (b"\x07", b"\x09", b"\x00", b"\xfc")],
     *[("bip37", bip37(start), M + "|shorter") for start in (b"\xfd\x08\x00", b"\xfe\x08\x00\x00\x00", b"\xff\x08" + bytes(7))],
     *[("bip37", bip37(start), M + "|shorter") for start in (b"\xfd\xff\xff", b"\xfe\xff\xff\xff\xff", b"\xff" + b"\xff" * 8)],
->>>>>>> s3-oracle
     ("bip37", bip37(compact_size(36001), bytes(36001)), "length of the bits"),
     ("rocksdb", b"", LINES),
     ("rocksdb", rocksdb(bits=b""), LINES),
