@@ -178,7 +178,7 @@ test-clients: $(SO) | $(DEPS) ## real clients, every BF.* method each has, toolc
 	@$(RUN_DEPS) clients
 	@$(TEST_ENV) BLOOMPORT_SO='$(abspath $(SO))' REDIS_SERVER='$(REDIS_SERVER)' \
 	    $(PYTHON) tests/clients/run.py $(T)
-	@$(RUN_TESTS) --server tests/docs/test_snippets.py
+	@$(RUN_TESTS) --server tests/docs/test_snippets.py tests/docs/test_bulk_snippets.py
 
 # gcc: its sanitizer runtime is a shared library that can be preloaded as it stands.
 asan: ## `make test` under AddressSanitizer and UBSan; any report is a failure
