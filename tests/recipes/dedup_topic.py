@@ -77,11 +77,18 @@ class Topic:
         self.committed = self.position
 
 
+def sent_with_repeats(count, later=3_000):
+    """Message numbers as a topic has them: every fifth is sent again, 3,000 messages later."""
+    for i in range(count):
+        yield i
+        if i % 5 == 0 and i >= later:
+            yield i - later
+
+
 def demo(count=40_000, crash_at=15_000):
-    """Every fifth message is sent twice, and the consumer crashes once, in the middle of a batch."""
-    namespace = uuid.UUID(int=0)
-    keys = [str(uuid.uuid5(namespace, str(i))).encode() for i in range(count)]
-    topic = Topic([(key, i) for i, key in enumerate(keys)] + [(keys[i], i) for i in range(0, count, 5)])
+    """The consumer crashes once, in the middle of a batch."""
+    key = lambda i: str(uuid.uuid5(uuid.UUID(int=0), str(i))).encode()
+    topic = Topic([(key(i), i) for i in sent_with_repeats(count)])
     handled = [0] * count
 
     def handle(number, crashes):
