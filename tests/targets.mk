@@ -41,7 +41,7 @@ endif
 # words. Only test_export and the snippets for data frames use libraries of PyPI, 262 and 310 MB.
 
 WITH_EXPORT = $(if $(filter-out test_export,$(T)),,test test-server test-servers coverage-run)
-WITH_FRAMES = test coverage-run test-docs test-recipes test-clients $(if $(filter test_parquet_ids,$(T)),test-large)
+WITH_FRAMES = test coverage-run test-docs test-recipes test-clients $(if $(filter-out test_parquet_ids,$(T)),,test-large)
 wanted_by = $(if $(filter $(2),$(MAKECMDGOALS)),$(1))
 NEEDS = $(call wanted_by,python,test-all) $(call wanted_by,build,study) $(call wanted_by,bench,bench% soak) \
         $(call wanted_by,test,$(TESTING)) $(call wanted_by,parquet,$(WITH_EXPORT)) \

@@ -2,11 +2,14 @@
 
 import re
 import statistics
+from pathlib import Path
 
 import bulk
+from harness import PEER
 from report import spread, table, within
 
 LAYOUTS = ("CLASSIC", "BLOCKED")
+PEER_NAME = {"redisbloom": "RedisBloom", "libvalkey_bloom": "valkey-bloom"}.get(Path(PEER).stem, "the peer")
 FOUR = [(op, layout) for op in ("exists", "add") for layout in LAYOUTS]
 HEAD = ["lookup, CLASSIC", "lookup, BLOCKED", "add, CLASSIC", "add, BLOCKED"]
 # Bytes of a second at 1 Gbit/s: of 1,538 that an Ethernet frame takes on the wire, 1,448 are TCP's.
@@ -49,7 +52,7 @@ def cpu_table(rows):
     lines = [[shape_text(shape)] + [cost(rows, (op, *shape), layout) for op, layout in FOUR]
              for shape in bulk.SHAPES]
     for name, text in (("floor", "the floor of `BF.MEXISTS` of 1,000"),
-                       ("peer", "the peer's `BF.MEXISTS`, `BF.MADD` of 1,000")):
+                       ("peer", PEER_NAME + ", `BF.MEXISTS`, `BF.MADD` of 1,000")):
         if has(rows, ("exists", *bulk.ARGUMENTS), name):
             lines.insert(0, [text] + [of_reference(rows, op, name) for op, _ in FOUR])
     alone = [["the bytes alone, `WIDTH %d`" % item,

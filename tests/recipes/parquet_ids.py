@@ -3,7 +3,7 @@
     parquet_ids.py in.parquet out.parquet column
 
 The column has integers, sent as 8 bytes each, or strings without newlines, sent as lines. The rows go by
-in pieces, so the file may be larger than the memory; the filter is in the server, 29 bits an id. It stays
+in pieces, so the file may be larger than the memory; the filter is in the server, 30 bits a row. It stays
 there: the next file is compared with this one too. A false positive is a row that is dropped although its
 id is new: one in a million at most.
 """
