@@ -184,7 +184,7 @@ void replicate_removed(RedisModuleCtx *ctx, RedisModuleString *name, RedisModule
 struct pieces {
     RedisModuleCtx *ctx;
     RedisModuleString *name;
-    const struct items *items;
+    const struct bulk *bulk;
     size_t limit;    // the most bytes of a piece, but for a longer item
     char *room;      // the runs of this piece that were copied
     size_t used;     // bytes of `room`
@@ -193,9 +193,9 @@ struct pieces {
 
 static void send_piece(const struct pieces *p, const char *bytes, size_t len) {
     if (len == 0) return;
-    if (p->items->width) {
+    if (p->bulk->width) {
         RedisModule_Replicate(p->ctx, "BF.BULKADD", "sclb", p->name, "WIDTH",
-                              (long long)p->items->width, bytes, len);
+                              (long long)p->bulk->width, bytes, len);
     } else {
         RedisModule_Replicate(p->ctx, "BF.BULKADD", "scb", p->name, "LINES", bytes, len);
     }
@@ -239,26 +239,26 @@ static void take_item(struct pieces *p, const char *at, const char *next, bool i
     p->run = next;
 }
 
-size_t replicate_bulk_room(const struct items *items) {
-    size_t piece = items->len < CODEC_PIECE_BYTES ? items->len : CODEC_PIECE_BYTES;
+size_t replicate_bulk_room(const struct bulk *bulk) {
+    size_t piece = bulk->len < CODEC_PIECE_BYTES ? bulk->len : CODEC_PIECE_BYTES;
     size_t open = 0; // the length of a last line that has no LF
-    if (items->width == 0) {
-        while (open < items->len && items->data[items->len - 1 - open] != '\n') open++;
+    if (bulk->width == 0) {
+        while (open < bulk->len && bulk->data[bulk->len - 1 - open] != '\n') open++;
     }
     return (open > piece ? open : piece) + 1;
 }
 
-void replicate_bulk(RedisModuleCtx *ctx, RedisModuleString *name, const struct items *items,
+void replicate_bulk(RedisModuleCtx *ctx, RedisModuleString *name, const struct bulk *bulk,
                     const uint8_t *changed, size_t n, char *room) {
-    bool is_open = items_is_open(items);
-    const char *at = items->data;
-    struct pieces p = {ctx, name, items, CODEC_PIECE_BYTES - is_open, room, 0, at};
+    bool is_open = bulk_is_open(bulk);
+    const char *at = bulk->data;
+    struct pieces p = {ctx, name, bulk, CODEC_PIECE_BYTES - is_open, room, 0, at};
     for (size_t i = 0; i < n; i++) {
-        const char *next = items_after(items, items_end(items, at));
+        const char *next = bulk_item_after(bulk, bulk_item_end(bulk, at));
         take_item(&p, at, next, changed[i / 8] & 0x80 >> i % 8);
         at = next;
     }
-    if (is_open && p.run < at && at == items->data + items->len) {
+    if (is_open && p.run < at && at == bulk->data + bulk->len) {
         copy_run(&p, at);
         p.room[p.used++] = '\n';
     }

@@ -24,8 +24,8 @@
 #define BLOOMPORT_REPLICATE_H
 
 #include "module/args.h"
+#include "module/bulk.h"
 #include "module/core/filter.h"
-#include "module/items.h"
 
 #include <redismodule.h>
 #include <stdbool.h>
@@ -52,9 +52,9 @@ void replicate_added(RedisModuleCtx *ctx, RedisModuleString *name, RedisModuleSt
  * says whether item i is one of them. In LINES every item ends in LF, also where the client's last
  * one did not. `room` has the bytes that replicate_bulk_room returns; its contents are undefined.
  */
-void replicate_bulk(RedisModuleCtx *ctx, RedisModuleString *name, const struct items *items,
+void replicate_bulk(RedisModuleCtx *ctx, RedisModuleString *name, const struct bulk *bulk,
                     const uint8_t *changed, size_t n, char *room);
-size_t replicate_bulk_room(const struct items *items);
+size_t replicate_bulk_room(const struct bulk *bulk);
 
 /* The n > 0 items whose removal changed a filter. */
 void replicate_removed(RedisModuleCtx *ctx, RedisModuleString *name, RedisModuleString **items,

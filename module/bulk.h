@@ -6,47 +6,39 @@
  * CR is part of the item. A last line needs no LF. An LF at the end of the data is followed by no
  * further item, so "a\n" is one item, and "\n" is one empty item. */
 
-#ifndef BLOOMPORT_ITEMS_H
-#define BLOOMPORT_ITEMS_H
+#ifndef BLOOMPORT_BULK_H
+#define BLOOMPORT_BULK_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
 
-struct items {
+struct bulk {
     const char *data;
     size_t len;
     size_t width; // the length of every item; 0: items are lines
 };
 
-#define ITEMS_MAX_WIDTH (1 << 20)
+#define BULK_MAX_WIDTH (1 << 20)
 
 /* Where the item that begins at `at` ends: past its last byte. */
-static inline const char *items_end(const struct items *items, const char *at) {
-    if (items->width) return at + items->width;
-    const char *end = items->data + items->len;
+static inline const char *bulk_item_end(const struct bulk *bulk, const char *at) {
+    if (bulk->width) return at + bulk->width;
+    const char *end = bulk->data + bulk->len;
     const char *newline = memchr(at, '\n', (size_t)(end - at));
     return newline ? newline : end;
 }
 
 /* Where the item begins that follows the one which ends at `end`. Past the last item, this is the
  * end of the data. */
-static inline const char *items_after(const struct items *items, const char *end) {
-    bool has_newline = items->width == 0 && end < items->data + items->len;
+static inline const char *bulk_item_after(const struct bulk *bulk, const char *end) {
+    bool has_newline = bulk->width == 0 && end < bulk->data + bulk->len;
     return end + has_newline;
 }
 
 /* Whether the last line has no LF. */
-static inline bool items_is_open(const struct items *items) {
-    return items->width == 0 && items->len > 0 && items->data[items->len - 1] != '\n';
-}
-
-/* How many items there are. */
-static inline size_t items_count(const struct items *items) {
-    if (items->width) return items->len / items->width;
-    size_t n = items_is_open(items);
-    for (size_t i = 0; i < items->len; i++) n += items->data[i] == '\n';
-    return n;
+static inline bool bulk_is_open(const struct bulk *bulk) {
+    return bulk->width == 0 && bulk->len > 0 && bulk->data[bulk->len - 1] != '\n';
 }
 
 #endif
