@@ -7,7 +7,7 @@ Environment, all optional:
     ROWS      which parts: speed (or contract: only the rows of PERFORMANCE.md's first table, for many
               short rounds) create save small sizes; default speed create save small. forget: windows
               and COUNTING beside CLASSIC (forget.py), N 20000000 by default. keyed: HASH SIP13
-              beside CLASSIC (keyed.py), N as there. bulk: BF.BULKEXISTS and BF.BULKADD (bulk.py)
+              beside CLASSIC (keyed.py), N as there. bulk: BF.BULKEXISTS and BF.BULKADD (bulk_rows.py)
     SIZES     filter sizes of the part `sizes`, default "256K 1M 4M 16M 64M 256M 1G 4G"
     PEER      path of another module with BF.*: the same load on a server of its own
     REDIS_SERVER, BLOOMPORT_SO    as for the tests
@@ -25,8 +25,8 @@ import sys
 
 from harness import PEER, REPO, machine, say
 
-import bulk
 import bulk_report
+import bulk_rows
 import forget
 import keyed
 import other_rows
@@ -72,7 +72,7 @@ def measure(parts, n, rounds, seconds, sizes):
     if "keyed" in parts:
         results["keyed"] = keyed.measure(int(setting("N", keyed.DEFAULT_N)), rounds, seconds)
     if "bulk" in parts:
-        results["bulk"] = bulk.measure(n, rounds, seconds)
+        results["bulk"] = bulk_rows.measure(n, rounds, seconds)
     for name, module in other_rows.contenders():
         if "create" in parts:
             results.setdefault("create", {})[name] = other_rows.measure_create(name, module)

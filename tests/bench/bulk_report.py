@@ -4,7 +4,7 @@ import re
 import statistics
 from pathlib import Path
 
-import bulk
+import bulk_rows as bulk
 from harness import PEER
 from report import spread, table, within
 
