@@ -1,6 +1,7 @@
 /* The only place with the commands' names, flags, key positions and documentation. */
 
 #include "module/commands.h"
+#include "rdb/formats/formats.h"
 
 #include <ctype.h>
 #include <stdbool.h>
@@ -61,13 +62,12 @@ typedef RedisModuleCommandArg arg;
             .token = "ERROR"},                                                                    \
            {.name = "bits", .type = REDISMODULE_ARG_TYPE_DOUBLE, .key_spec_index = -1,            \
             .token = "BITSPERKEY"})
+#define FORMAT_TOKEN(NAME, word) TOKEN(word, word),
 #define FORMAT(f)                                                                                 \
     {.name = "format", .type = REDISMODULE_ARG_TYPE_ONEOF, .key_spec_index = -1,                  \
-     .token = "FORMAT", .flags = f,                                                               \
-     .subargs = (arg[]){TOKEN("portable", "portable"), TOKEN("sstable", "sstable"),               \
-                        TOKEN("leveldb", "leveldb"), TOKEN("parquet", "parquet"),                 \
-                        TOKEN("redisbloom", "redisbloom"),                                        \
-                        TOKEN("valkeybloom", "valkeybloom"), {0}}}
+     .token = "FORMAT", .flags = f, .subargs = (arg[]){FORMATS(FORMAT_TOKEN){0}}}
+#define VARIANT                                                                                   \
+    CHOICE("variant", "VARIANT", TOKEN("old", "old"), TOKEN("3.x", "3.x"), TOKEN("4.x", "4.x"))
 // clang-format on
 
 /* BITSPERKEY bits may stand in the place of the error rate. It is not among the arguments:
@@ -101,6 +101,15 @@ static arg INSERT_ARGS[] = {KEY,
                              .key_spec_index = -1,
                              .subargs = (arg[]){TOKEN("items", "ITEMS"), ITEMS, {0}}},
                             {0}};
+static arg BULK_ARGS[] = {KEY,
+                          ONE_OF("items", 0,
+                                 {.name = "width",
+                                  .type = REDISMODULE_ARG_TYPE_INTEGER,
+                                  .key_spec_index = -1,
+                                  .token = "WIDTH"},
+                                 TOKEN("lines", "LINES")),
+                          VALUE("data", STRING),
+                          {0}};
 static arg NO_ARGS[] = {{0}};
 static arg KEY_ARGS[] = {KEY, {0}};
 static arg INFO_ARGS[] = {
@@ -113,13 +122,14 @@ static arg INFO_ARGS[] = {
     {0}};
 static arg LOAD_ARGS[] = {KEY, VALUE("data", STRING), {0}};
 static arg SCANDUMP_ARGS[] = {KEY, VALUE("iterator", INTEGER), {0}};
-static arg EXPORT_ARGS[] = {KEY, FORMAT(REDISMODULE_CMD_ARG_OPTIONAL), {0}};
+static arg EXPORT_ARGS[] = {KEY, FORMAT(REDISMODULE_CMD_ARG_OPTIONAL), VARIANT, {0}};
 static arg IMPORT_ARGS[] = {
     KEY,
     FORMAT(0),
     OPTION("capacity", "CAPACITY", INTEGER),
     OPTION("expansion", "EXPANSION", INTEGER),
     IMPORT_HASH,
+    VARIANT,
     OPTION("replace", "REPLACE", PURE_TOKEN),
     {.name = "data", .type = REDISMODULE_ARG_TYPE_STRING, .key_spec_index = -1, .token = "DATA"},
     {0}};
@@ -196,6 +206,13 @@ static const struct command COMMANDS[] = {
      KEY_ITEM_ARGS},
     {"bf.mexists", cmd_mexists, READS_MUCH, -3, "0.1.0", "Looks up several items", ITEMS_COST, NULL,
      "read bloom", KEY_ITEMS_ARGS},
+    {"bf.bulkexists", cmd_bulkexists, READS_MUCH, -4, "0.2.0",
+     "Looks up items that stand in one string; returns a bitmap", ITEMS_COST, NULL, "read bloom",
+     BULK_ARGS},
+    {"bf.bulkadd", cmd_bulkadd, WRITES, -4, "0.2.0",
+     "Adds items that stand in one string, and creates the filter if it is missing; returns a "
+     "bitmap",
+     ITEMS_COST, NULL, "write bloom", BULK_ARGS},
     {"bf.card", cmd_card, READS, 2, "0.1.0", "Returns how many items were added", LAYERS_COST, NULL,
      "read fast bloom", KEY_ARGS},
     {"bf.info", cmd_info, READS, -2, "0.1.0",

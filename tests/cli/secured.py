@@ -87,9 +87,11 @@ class Cluster:
             assert node.call("CLUSTER", "ADDSLOTSRANGE", 16384 * i // 3, 16384 * (i + 1) // 3 - 1) == OK
             assert node.call("CLUSTER", "SET-CONFIG-EPOCH", i + 1) == OK
             assert self.nodes[0].call("CLUSTER", "MEET", "127.0.0.1", node.port) == OK
-        until(lambda: all(b"cluster_state:ok" in node.call("CLUSTER", "INFO").plain
-                          and b"cluster_known_nodes:3" in node.call("CLUSTER", "INFO").plain for node in self.nodes),
-              "the cluster is one")
+        until(lambda: all(self.is_whole(node.call("CLUSTER", "INFO").plain) for node in self.nodes), "the cluster is one")
+
+    @staticmethod
+    def is_whole(text):
+        return all(part in text for part in (b"cluster_state:ok", b"cluster_known_nodes:3", b"cluster_slots_ok:16384"))
 
     def owner(self, key):
         slot = self.nodes[0].call("CLUSTER", "KEYSLOT", key).plain

@@ -7,7 +7,7 @@ _bloomport() {
     fi
     case ${COMP_WORDS[1]}:$previous in
     build:--format|check:--format|info:--format|merge:--from|merge:--format|convert:--from|convert:--to|push:--format|pull:--format)
-        COMPREPLY=($(compgen -W 'portable sstable leveldb parquet redisbloom valkeybloom dump ' -- "$current")); return ;;
+        COMPREPLY=($(compgen -W 'portable sstable leveldb parquet redisbloom valkeybloom guava spark go cassandra bip37 rocksdb datasketches redisson dump ' -- "$current")); return ;;
     build:--layout|size:--layout)
         COMPREPLY=($(compgen -W 'classic blocked counting ' -- "$current")); return ;;
     build:--hash|check:--hash|info:--hash|merge:--hash|convert:--hash|push:--hash|size:--hash)
