@@ -37,7 +37,7 @@ const struct command table_commands[] = {
      pull_run},
     {SIZE, "size", "", "the calculator: any two numbers give the rest",
      "bloomport size --items 10M --error 0.001\n"
-     "bloomport size --items 1G --memory 1GB\n"
+     "bloomport size --items 1G --memory 1GB --json\n"
      "bloomport size --window 24h --items 1M --error 0.01\n",
      size_run},
     {COMPLETION, "completion", "bash|zsh|fish", "a shell's completions for this program",
@@ -103,7 +103,7 @@ const struct option_row table_options[] = {
     {OPTION_TO_FORMAT, 0, "format", "format", MERGE, "the format to write (that of the first)"},
     {OPTION_OUTPUT, 'o', "output", "file", BUILD | MERGE | CONVERT | PULL,
      "where to write (standard output)"},
-    {OPTION_JSON, 0, "json", NULL, INFO, "print one JSON object"},
+    {OPTION_JSON, 0, "json", NULL, INFO | SIZE, "print one JSON object"},
     {OPTION_KEY, 0, "key", "key", PUSH | PULL, "the key on the server"},
     {OPTION_REPLACE, 0, "replace", NULL, PUSH, "replace the key if it exists"},
     {OPTION_HOST, 'h', "host", "host", SERVER, "the server's host (127.0.0.1)"},

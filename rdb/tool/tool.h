@@ -11,7 +11,7 @@
  *   adder.c     hashes -> bits, for build    sorter.c  the same, region by region
  *   spool.c     hashes until they are counted   threads.c work shared among cores
  *   file.c      a filter <-> a file          output.c  files that appear complete or not at all
- *   info.c      a filter -> its numbers      size.c    the calculator
+ *   info.c      a filter -> its numbers      size.c, kinds.c the calculator
  *   convert.c   convert and merge            target.c  where a server is: options and URLs
  *   link.c      bytes to a server, TLS       server.c  commands, replies, the nodes of a cluster
  *   requests.c  one function per command     nodes.c   the masters of a cluster

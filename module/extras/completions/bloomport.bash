@@ -24,7 +24,7 @@ _bloomport() {
     convert) words='--capacity --hash --from --to --output --quiet --help ' ;;
     push) words='--capacity --expansion --hash --format --key --replace --host --port --socket --url --db --user --pass --tls --cacert --cacertdir --cert --tls-key --sni --insecure --cluster --quiet --help ' ;;
     pull) words='--format --output --key --host --port --socket --url --db --user --pass --tls --cacert --cacertdir --cert --tls-key --sni --insecure --cluster --quiet --help ' ;;
-    size) words='--items --bits --memory --error --bits-per-key --layout --hash --window --generations --help ' ;;
+    size) words='--items --bits --memory --error --bits-per-key --layout --hash --window --generations --json --help ' ;;
     completion) words='--help ' ;;
     esac
     [ "${COMP_WORDS[1]}" = completion ] && words='bash zsh fish'

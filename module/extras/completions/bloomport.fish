@@ -120,6 +120,7 @@ complete -c bloomport -n '__fish_seen_subcommand_from size' -l layout -x -a 'cla
 complete -c bloomport -n '__fish_seen_subcommand_from size' -l hash -x -a 'xxh64 fnv1a' -d 'xxh64 (default) or fnv1a'
 complete -c bloomport -n '__fish_seen_subcommand_from size' -l window -x -d 'items are forgotten after this time: seconds, or 15m, 24h, 7d'
 complete -c bloomport -n '__fish_seen_subcommand_from size' -l generations -x -d 'parts that the window is forgotten in, 1 to 64 (4)'
+complete -c bloomport -n '__fish_seen_subcommand_from size' -l json -d 'print one JSON object'
 complete -c bloomport -n '__fish_seen_subcommand_from size' -s h -l help -d 'this text'
 complete -c bloomport -n __fish_use_subcommand -f -a completion -d 'a shell'\''s completions for this program'
 complete -c bloomport -n '__fish_seen_subcommand_from completion' -s h -l help -d 'this text'

@@ -148,6 +148,7 @@ _bloomport() {
         '--hash=[xxh64 (default) or fnv1a]:hash:(xxh64 fnv1a)' \
         '--window=[items are forgotten after this time: seconds, or 15m, 24h, 7d]:time: ' \
         '--generations=[parts that the window is forgotten in, 1 to 64 (4)]:number: ' \
+        '--json[print one JSON object]' \
         '(-h --help)'{-h,--help}'[this text]' \
         '*:file:_files' ;;
     completion) _arguments -s \
