@@ -91,6 +91,8 @@ static void set_files(enum option_id id, const char *name, const char *value, st
     case OPTION_OUTPUT: o->output = strcmp(value, "-") == 0 ? NULL : value; break;
     case OPTION_JSON: o->json = true; break;
     case OPTION_QUIET: o->quiet = true; break;
+    case OPTION_SORT: o->sort = value; break;
+    case OPTION_WATCH: o->watch = value ? values_between("watch", value, 0, 86400) : 2; break;
     case OPTION_KEY: o->key = value; break;
     case OPTION_REPLACE: o->replace = true; break;
     default: break;
@@ -126,7 +128,9 @@ static void select_options(const struct command *command, struct share *share) {
     for (size_t i = 0; i < table_noptions; i++) {
         const struct option_row *row = &table_options[i];
         if (!(row->commands & command->bit)) continue;
-        int takes = row->argument ? required_argument : no_argument;
+        int takes = !row->argument            ? no_argument
+                    : row->argument[0] == '[' ? optional_argument
+                                              : required_argument;
         *longs++ = (struct option){row->name, takes, NULL, 256 + (int)i};
         if (row->letter) *shorts++ = row->letter;
         if (row->letter && row->argument) *shorts++ = ':';

@@ -24,6 +24,8 @@ struct options {
     const char *like, *like_key;      // a file, a key; NULL: not given
     const char *from_set, *from_keys; // a key, a pattern; NULL: not given
     bool is_memory;                   // nbits comes from --memory: 8 times its bytes
+    const char *sort;                 // NULL: not given
+    double watch;                     // seconds; 0: not given
     uint32_t window, generations;     // seconds, and of the window; 0: not given
     enum layout layout;
     enum scheme scheme;

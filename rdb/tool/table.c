@@ -35,6 +35,11 @@ const struct command table_commands[] = {
      "bloomport pull --key users -o users.bloom\n"
      "bloomport pull --key users --format parquet -o users.parquet\n",
      pull_run},
+    {LIST, "list", "", "all filters of a server: items, capacity, error rate, size, state",
+     "bloomport list -h db.example.com\n"
+     "bloomport list --sort bytes --json\n"
+     "bloomport list --watch=5\n",
+     list_run},
     {SIZE, "size", "", "the calculator: any two numbers give the rest",
      "bloomport size --items 10M --error 0.001\n"
      "bloomport size --items 1G --memory 1GB --json\n"
@@ -45,7 +50,7 @@ const struct command table_commands[] = {
 };
 const size_t table_ncommands = sizeof(table_commands) / sizeof(table_commands[0]);
 
-#define SERVER (BUILD | PUSH | PULL)
+#define SERVER (BUILD | PUSH | PULL | LIST)
 
 const struct option_row table_options[] = {
     {OPTION_NULL, '0', "null", NULL, BUILD | CHECK, "items end in a NUL byte, not in a newline"},
@@ -104,6 +109,7 @@ const struct option_row table_options[] = {
     {OPTION_OUTPUT, 'o', "output", "file", BUILD | MERGE | CONVERT | PULL,
      "where to write (standard output)"},
     {OPTION_JSON, 0, "json", NULL, INFO | SIZE, "print one JSON object"},
+    {OPTION_JSON, 0, "json", NULL, LIST, "print a JSON array"},
     {OPTION_KEY, 0, "key", "key", PUSH | PULL, "the key on the server"},
     {OPTION_REPLACE, 0, "replace", NULL, PUSH, "replace the key if it exists"},
     {OPTION_HOST, 'h', "host", "host", SERVER, "the server's host (127.0.0.1)"},
@@ -111,7 +117,7 @@ const struct option_row table_options[] = {
     {OPTION_SOCKET, 's', "socket", "file", SERVER,
      "the server's Unix socket, instead of host and port"},
     {OPTION_URL, 'u', "url", "url", SERVER, "redis[s]://[[user]:password@]host[:port][/database]"},
-    {OPTION_DB, 'n', "db", "number", SERVER, "the database (0)"},
+    {OPTION_DB, 'n', "db", "number", SERVER, "the database (0; list: all)"},
     {OPTION_USER, 0, "user", "name", SERVER, "the ACL user"},
     {OPTION_PASS, 'a', "pass", "password", SERVER,
      "the password; better in REDISCLI_AUTH, which nobody sees"},
@@ -123,6 +129,9 @@ const struct option_row table_options[] = {
     {OPTION_SNI, 0, "sni", "host", SERVER, "the host name to ask for in TLS"},
     {OPTION_INSECURE, 0, "insecure", NULL, SERVER, "accept any certificate"},
     {OPTION_CLUSTER, 0, "cluster", NULL, SERVER, "find the node of a cluster that has the key"},
+    {OPTION_SORT, 0, "sort", "order", LIST,
+     "utilisation (default), key, items, capacity, error or bytes"},
+    {OPTION_WATCH, 0, "watch", "[seconds]", LIST, "again and again, every 2 seconds unless told"},
     {OPTION_QUIET, 'q', "quiet", NULL, BUILD | MERGE | CONVERT | PUSH | PULL,
      "no summary and no notes on standard error"},
     {OPTION_HELP, 'h', "help", NULL, ~(unsigned)SERVER, "this text"},

@@ -19,6 +19,7 @@ enum {
     PULL = 1 << 6,
     SIZE = 1 << 7,
     COMPLETION = 1 << 8,
+    LIST = 1 << 9,
 };
 
 struct command {
@@ -77,6 +78,8 @@ enum option_id {
     OPTION_MEMORY,
     OPTION_WINDOW,
     OPTION_GENERATIONS,
+    OPTION_SORT,
+    OPTION_WATCH,
     OPTION_HELP,
 };
 
@@ -84,7 +87,7 @@ struct option_row {
     enum option_id id;
     char letter; // the short option; 0: there is none
     const char *name;
-    const char *argument; // its kind, which completions know; NULL: it takes none
+    const char *argument; // its kind, which completions know; NULL: it takes none; [kind]: may
     unsigned commands;
     const char *help; // NULL: an old spelling, which --help does not list
 };

@@ -10,6 +10,7 @@ _bloomport() {
         'convert:the same filter in another format'
         'push:a filter from a file to a server'
         'pull:a filter from a server to a file'
+        'list:all filters of a server: items, capacity, error rate, size, state'
         'size:the calculator: any two numbers give the rest'
         'completion:a shell'\''s completions for this program'
         'help:the help of a command'
@@ -42,7 +43,7 @@ _bloomport() {
         '(-p --port)'{-p,--port}'[the server'\''s port (6379)]:port: ' \
         '(-s --socket)'{-s,--socket}'[the server'\''s Unix socket, instead of host and port]:file:_files' \
         '(-u --url)'{-u,--url}'[redis[s\]://[[user\]:password@\]host[:port\][/database\]]:url: ' \
-        '(-n --db)'{-n,--db}'[the database (0)]:number: ' \
+        '(-n --db)'{-n,--db}'[the database (0; list: all)]:number: ' \
         '--user=[the ACL user]:name: ' \
         '(-a --pass)'{-a,--pass}'[the password; better in REDISCLI_AUTH, which nobody sees]:password: ' \
         '--tls[connect with TLS]' \
@@ -102,7 +103,7 @@ _bloomport() {
         '(-p --port)'{-p,--port}'[the server'\''s port (6379)]:port: ' \
         '(-s --socket)'{-s,--socket}'[the server'\''s Unix socket, instead of host and port]:file:_files' \
         '(-u --url)'{-u,--url}'[redis[s\]://[[user\]:password@\]host[:port\][/database\]]:url: ' \
-        '(-n --db)'{-n,--db}'[the database (0)]:number: ' \
+        '(-n --db)'{-n,--db}'[the database (0; list: all)]:number: ' \
         '--user=[the ACL user]:name: ' \
         '(-a --pass)'{-a,--pass}'[the password; better in REDISCLI_AUTH, which nobody sees]:password: ' \
         '--tls[connect with TLS]' \
@@ -124,7 +125,7 @@ _bloomport() {
         '(-p --port)'{-p,--port}'[the server'\''s port (6379)]:port: ' \
         '(-s --socket)'{-s,--socket}'[the server'\''s Unix socket, instead of host and port]:file:_files' \
         '(-u --url)'{-u,--url}'[redis[s\]://[[user\]:password@\]host[:port\][/database\]]:url: ' \
-        '(-n --db)'{-n,--db}'[the database (0)]:number: ' \
+        '(-n --db)'{-n,--db}'[the database (0; list: all)]:number: ' \
         '--user=[the ACL user]:name: ' \
         '(-a --pass)'{-a,--pass}'[the password; better in REDISCLI_AUTH, which nobody sees]:password: ' \
         '--tls[connect with TLS]' \
@@ -136,6 +137,27 @@ _bloomport() {
         '--insecure[accept any certificate]' \
         '--cluster[find the node of a cluster that has the key]' \
         '(-q --quiet)'{-q,--quiet}'[no summary and no notes on standard error]' \
+        '--help[this text]' \
+        '*:file:_files' ;;
+    list) _arguments -s \
+        '--json[print a JSON array]' \
+        '(-h --host)'{-h,--host}'[the server'\''s host (127.0.0.1)]:host: ' \
+        '(-p --port)'{-p,--port}'[the server'\''s port (6379)]:port: ' \
+        '(-s --socket)'{-s,--socket}'[the server'\''s Unix socket, instead of host and port]:file:_files' \
+        '(-u --url)'{-u,--url}'[redis[s\]://[[user\]:password@\]host[:port\][/database\]]:url: ' \
+        '(-n --db)'{-n,--db}'[the database (0; list: all)]:number: ' \
+        '--user=[the ACL user]:name: ' \
+        '(-a --pass)'{-a,--pass}'[the password; better in REDISCLI_AUTH, which nobody sees]:password: ' \
+        '--tls[connect with TLS]' \
+        '--cacert=[certificates of those who may sign the server'\''s]:file:_files' \
+        '--cacertdir=[a directory of such certificates]:file:_files' \
+        '--cert=[our own certificate]:file:_files' \
+        '--tls-key=[its private key, if not in the same file]:file:_files' \
+        '--sni=[the host name to ask for in TLS]:host: ' \
+        '--insecure[accept any certificate]' \
+        '--cluster[find the node of a cluster that has the key]' \
+        '--sort=[utilisation (default), key, items, capacity, error or bytes]:order:(utilisation key items capacity error bytes)' \
+        '--watch[again and again, every 2 seconds unless told]' \
         '--help[this text]' \
         '*:file:_files' ;;
     size) _arguments -s \
