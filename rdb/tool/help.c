@@ -17,7 +17,8 @@ void help_usage(FILE *out) {
         fprintf(out, "  %-10s %s\n", table_commands[i].name, table_commands[i].summary);
     }
     fputs("\nbloomport help command has the options of a command and examples; man bloomport"
-          " explains them.\nExit status: 0 found or done, 1 nothing found (list: a filter is full), 2 error.\n",
+          " explains them.\nExit status: 0 found or done, 1 nothing found (list: a filter is "
+          "full), 2 error.\n",
           out);
 }
 

@@ -34,7 +34,10 @@ struct options {
     enum variant variant;          // of Cassandra's filters
     const char *output;            // NULL: standard output
     const char *key;               // NULL: not given
+    const char *key_to;            // NULL: not given
     struct target server;
+    struct target source, destination; // of copy
+    bool has_source, has_destination, merge;
 };
 
 /* Parses what follows the command's name, argv[0]. False if --help was given and the help printed;

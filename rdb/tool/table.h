@@ -20,6 +20,7 @@ enum {
     SIZE = 1 << 7,
     COMPLETION = 1 << 8,
     LIST = 1 << 9,
+    COPY = 1 << 10,
 };
 
 struct command {
@@ -58,6 +59,10 @@ enum option_id {
     OPTION_QUIET,
     OPTION_KEY,
     OPTION_REPLACE,
+    OPTION_KEY_TO,
+    OPTION_MERGE,
+    OPTION_FROM_URL,
+    OPTION_TO_URL,
     OPTION_HOST,
     OPTION_PORT,
     OPTION_SOCKET,

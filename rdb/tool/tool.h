@@ -17,6 +17,7 @@
  *   requests.c  one function per command     nodes.c   the masters of a cluster
  *   push.c      a file -> a server           pull.c    a server -> a file
  *   list.c, inventory.c  all filters of a server
+ *   copy.c      a server -> another one      beside.c  what push and copy load takes its place
  *   progress.c  the bar on a terminal       recognise.c what a file is
  *
  * Every error ends the program: tool_die prints it in one line and exits with status 2. The end of
@@ -56,6 +57,7 @@ int convert_run(const struct options *options);
 int push_run(const struct options *options);
 int pull_run(const struct options *options);
 int list_run(const struct options *options);
+int copy_run(const struct options *options);
 int size_run(const struct options *options);
 int completion_run(const struct options *options);
 

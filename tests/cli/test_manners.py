@@ -39,7 +39,7 @@ def test_every_help_has_examples_whose_options_exist():
         options, examples = text.split("\nexamples:\n")
         assert re.findall(r"^  .*bloomport %s" % command, examples, re.M), command
         for word in re.findall(r"(?<= )-{1,2}[a-z-]+", re.sub(r"^.*\| ", "", examples, flags=re.M)):
-            assert re.search(r" %s[ ,]" % word, options), (command, word)
+            assert re.search(r" %s[ ,\[]" % word, options), (command, word)
 
 
 def test_the_version_is_the_modules():

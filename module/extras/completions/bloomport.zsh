@@ -10,6 +10,7 @@ _bloomport() {
         'convert:the same filter in another format'
         'push:a filter from a file to a server'
         'pull:a filter from a server to a file'
+        'copy:a filter from one server to another'
         'list:all filters of a server: items, capacity, error rate, size, state'
         'size:the calculator: any two numbers give the rest'
         'completion:a shell'\''s completions for this program'
@@ -67,6 +68,7 @@ _bloomport() {
         '(-c --count)'{-c,--count}'[print only how many they are]' \
         '--hash=[xxh64 (default) or fnv1a: portable and sstable files do not record it]:hash:(xxh64 fnv1a)' \
         '--format=[the file'\''s format, if it is not recognised: leveldb never is]:format:(portable sstable leveldb parquet redisbloom valkeybloom guava spark go cassandra bip37 rocksdb datasketches redisson dump)' \
+        '(-q --quiet)'{-q,--quiet}'[no summary and no notes on standard error]' \
         '(-h --help)'{-h,--help}'[this text]' \
         '*:file:_files' ;;
     info) _arguments -s \
@@ -138,6 +140,22 @@ _bloomport() {
         '--cluster[find the node of a cluster that has the key]' \
         '(-q --quiet)'{-q,--quiet}'[no summary and no notes on standard error]' \
         '--help[this text]' \
+        '*:file:_files' ;;
+    copy) _arguments -s \
+        '--key=[the key on the server]:key: ' \
+        '--from=[the server that has it: redis[s\]://[[user\]:password@\]host[:port\][/database\]]:url: ' \
+        '--to=[the server that gets it, likewise]:url: ' \
+        '--key-to=[the key there, if it is another one]:key: ' \
+        '--merge[add it to the filter that the key there holds]' \
+        '--replace[replace the key if it exists]' \
+        '--cacert=[certificates of those who may sign the server'\''s]:file:_files' \
+        '--cacertdir=[a directory of such certificates]:file:_files' \
+        '--cert=[our own certificate]:file:_files' \
+        '--tls-key=[its private key, if not in the same file]:file:_files' \
+        '--insecure[accept any certificate]' \
+        '--cluster[find the node of a cluster that has the key]' \
+        '(-q --quiet)'{-q,--quiet}'[no summary and no notes on standard error]' \
+        '(-h --help)'{-h,--help}'[this text]' \
         '*:file:_files' ;;
     list) _arguments -s \
         '--json[print a JSON array]' \
