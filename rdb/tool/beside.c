@@ -1,13 +1,13 @@
 /* A filter on its way to a server. See beside.h. */
 
-#define _GNU_SOURCE // getentropy, sigaction
+#define _GNU_SOURCE // getentropy
 #include "rdb/tool/beside.h"
 
 #include "module/core/mem.h"
+#include "rdb/tool/signals.h"
 #include "rdb/tool/tool.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -48,24 +48,7 @@ char *beside_name(const char *key) {
     return beside;
 }
 
-/* ---- Signals and errors ------------------------------------------------------------------- */
-
-static volatile sig_atomic_t interrupted; // the signal's number
-
-static void note_signal(int number) {
-    interrupted = number;
-}
-
-/* The first signal ends the program after the server's next answer, a second one at once. */
-static void watch_signals(void) {
-    static const int numbers[] = {SIGHUP, SIGINT, SIGTERM};
-    for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
-        struct sigaction old;
-        bool is_ignored = sigaction(numbers[i], NULL, &old) == 0 && old.sa_handler == SIG_IGN;
-        struct sigaction ours = {.sa_handler = note_signal, .sa_flags = (int)SA_RESETHAND};
-        if (!is_ignored) sigaction(numbers[i], &ours, NULL); // nohup stays nohup
-    }
-}
+/* ---- Errors and signals ------------------------------------------------------------------- */
 
 void beside_delete(struct beside *beside) {
     progress_end(beside->progress);
@@ -73,11 +56,11 @@ void beside_delete(struct beside *beside) {
 }
 
 void beside_check_call(struct beside *beside, const char *error) {
-    if (!error && !interrupted) return;
+    if (!error && !signals_caught()) return;
     char text[512]; // the error text is valid until the next call
     snprintf(text, sizeof(text), "%s", error ? error : "interrupted");
     beside_delete(beside);
-    if (interrupted) raise(interrupted); // ends as the signal does by default
+    if (signals_caught()) signals_raise();
     server_die(beside->server, beside->key, text);
 }
 
@@ -96,7 +79,7 @@ void beside_begin(struct beside *beside, struct server *server, const char *key,
                               .header = memcpy(tool_alloc(len), header, len),
                               .header_len = len,
                               .progress = progress};
-    watch_signals();
+    signals_watch();
     send_piece(beside, 1, header, len);
 }
 

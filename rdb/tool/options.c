@@ -91,6 +91,7 @@ static void set_files(enum option_id id, const char *name, const char *value, st
     case OPTION_OUTPUT: o->output = strcmp(value, "-") == 0 ? NULL : value; break;
     case OPTION_JSON: o->json = true; break;
     case OPTION_QUIET: o->quiet = true; break;
+    case OPTION_SERVER: o->on_server = true; break;
     case OPTION_SORT: o->sort = value; break;
     case OPTION_WATCH: o->watch = value ? values_between("watch", value, 0, 86400) : 2; break;
     case OPTION_KEY: o->key = value; break;

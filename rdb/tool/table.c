@@ -14,7 +14,8 @@ const struct command table_commands[] = {
      build_run},
     {CHECK, "check", "filter [file ...]", "the items that the filter may contain",
      "bloomport check users.bloom candidates.txt\n"
-     "bloomport check --absent --count users.bloom < candidates.txt\n",
+     "bloomport check --absent --count users.bloom < candidates.txt\n"
+     "bloomport check --server --key users -h db.example.com candidates.txt\n",
      check_run},
     {INFO, "info", "filter",
      "what a file is: format, sizes, fill, estimated items, current error rate",
@@ -35,6 +36,11 @@ const struct command table_commands[] = {
      "bloomport pull --key users -o users.bloom\n"
      "bloomport pull --key users --format parquet -o users.parquet\n",
      pull_run},
+    {ADD, "add", "[file ...]", "the items of files into a filter on a server",
+     "bloomport add --key users users.txt.zst\n"
+     "bloomport add --key users --error 0.001 --capacity 10M --expansion 2 users.txt\n"
+     "bloomport add --key users --from-line 1230001 users.txt\n",
+     add_run},
     {COPY, "copy", "", "a filter from one server to another",
      "bloomport copy --from redis://old:6379 --to redis://new:6379 --key users\n"
      "bloomport copy --from redis://a --to rediss://b --cacert ca.pem --key users --key-to all "
@@ -55,17 +61,16 @@ const struct command table_commands[] = {
 };
 const size_t table_ncommands = sizeof(table_commands) / sizeof(table_commands[0]);
 
-#define SERVER (BUILD | PUSH | PULL | LIST)
+#define SERVER (BUILD | CHECK | PUSH | PULL | LIST | ADD)
+#define ITEMS (BUILD | CHECK | ADD)
 
 const struct option_row table_options[] = {
-    {OPTION_NULL, '0', "null", NULL, BUILD | CHECK, "items end in a NUL byte, not in a newline"},
-    {OPTION_HEX, 0, "hex", NULL, BUILD | CHECK,
-     "items are written as hexadecimal digits, two a byte"},
-    {OPTION_COLUMN, 0, "column", "number", BUILD | CHECK,
-     "an item is this column of its line, from 1"},
-    {OPTION_DELIMITER, 0, "delimiter", "character", BUILD | CHECK,
+    {OPTION_NULL, '0', "null", NULL, ITEMS, "items end in a NUL byte, not in a newline"},
+    {OPTION_HEX, 0, "hex", NULL, ITEMS, "items are written as hexadecimal digits, two a byte"},
+    {OPTION_COLUMN, 0, "column", "number", ITEMS, "an item is this column of its line, from 1"},
+    {OPTION_DELIMITER, 0, "delimiter", "character", ITEMS,
      "what separates columns (a tab): one character, or \\t"},
-    {OPTION_FROM_LINE, 0, "from-line", "number", BUILD | CHECK,
+    {OPTION_FROM_LINE, 0, "from-line", "number", ITEMS,
      "begin at this line, from 1: 2 leaves out a heading"},
     {OPTION_FROM_SET, 0, "from-set", "key", BUILD,
      "the items are a key's: a set, a sorted set, a list, or a hash's fields"},
@@ -77,22 +82,24 @@ const struct option_row table_options[] = {
     {OPTION_ITEMS, 0, "items", "number", SIZE, "how many items; K, M, G, T count in 1000"},
     {OPTION_BITS, 0, "bits", "number", SIZE, "how many bits in all; K, M, G, T count in 1000"},
     {OPTION_MEMORY, 0, "memory", "size", SIZE, "how many bytes in all; KB, MB, GB count in 1024"},
-    {OPTION_ERROR, 0, "error", "rate", BUILD, "false-positive rate, between 0 and 1 (0.01)"},
+    {OPTION_ERROR, 0, "error", "rate", BUILD | ADD, "false-positive rate, between 0 and 1 (0.01)"},
     {OPTION_ERROR, 0, "error", "rate", SIZE, "false-positive rate, between 0 and 1"},
-    {OPTION_BITS_PER_KEY, 0, "bits-per-key", "bits", BUILD | SIZE,
+    {OPTION_BITS_PER_KEY, 0, "bits-per-key", "bits", BUILD | SIZE | ADD,
      "bits per item, 1 to 256, instead of --error"},
     {OPTION_CAPACITY, 0, "capacity", "number", BUILD,
      "items the filter is sized for (as many as are read)"},
+    {OPTION_CAPACITY, 0, "capacity", "number", ADD, "items a new filter is sized for (100)"},
     {OPTION_CAPACITY, 0, "capacity", "number", CONVERT | PUSH,
      "the capacity, where the file's format does not record it"},
     {OPTION_EXPANSION, 0, "expansion", "number", BUILD,
      "it grows: each new layer has this many times the last one's capacity"},
+    {OPTION_EXPANSION, 0, "expansion", "number", ADD, "how a new filter grows; 0: it does not"},
     {OPTION_EXPANSION, 0, "expansion", "number", PUSH, "it grows on the server, as by BF.RESERVE"},
     {OPTION_LIKE, 0, "like", "file", BUILD,
      "take all parameters from this filter: both can be merged"},
     {OPTION_LIKE_KEY, 0, "like-key", "key", BUILD, "the same, from a key of the server"},
     {OPTION_LAYOUT, 0, "layout", "layout", BUILD, "classic (fewest bits) or blocked (fastest)"},
-    {OPTION_LAYOUT, 0, "layout", "layout", SIZE,
+    {OPTION_LAYOUT, 0, "layout", "layout", SIZE | ADD,
      "classic (fewest bits), blocked (fastest) or counting"},
     {OPTION_HASH, 0, "hash", "hash", BUILD | SIZE, "xxh64 (default) or fnv1a"},
     {OPTION_HASH, 0, "hash", "hash", CHECK | INFO | MERGE | CONVERT | PUSH,
@@ -115,13 +122,15 @@ const struct option_row table_options[] = {
      "where to write (standard output)"},
     {OPTION_JSON, 0, "json", NULL, INFO | SIZE, "print one JSON object"},
     {OPTION_JSON, 0, "json", NULL, LIST, "print a JSON array"},
-    {OPTION_KEY, 0, "key", "key", PUSH | PULL | COPY, "the key on the server"},
+    {OPTION_KEY, 0, "key", "key", CHECK | PUSH | PULL | COPY | ADD, "the key on the server"},
     {OPTION_FROM_URL, 0, "from", "url", COPY,
      "the server that has it: redis[s]://[[user]:password@]host[:port][/database]"},
     {OPTION_TO_URL, 0, "to", "url", COPY, "the server that gets it, likewise"},
     {OPTION_KEY_TO, 0, "key-to", "key", COPY, "the key there, if it is another one"},
     {OPTION_MERGE, 0, "merge", NULL, COPY, "add it to the filter that the key there holds"},
     {OPTION_REPLACE, 0, "replace", NULL, PUSH | COPY, "replace the key if it exists"},
+    {OPTION_SERVER, 0, "server", NULL, CHECK,
+     "the filter is on a server: --key names it, no file does"},
     {OPTION_HOST, 'h', "host", "host", SERVER, "the server's host (127.0.0.1)"},
     {OPTION_PORT, 'p', "port", "port", SERVER, "the server's port (6379)"},
     {OPTION_SOCKET, 's', "socket", "file", SERVER,
@@ -145,7 +154,7 @@ const struct option_row table_options[] = {
     {OPTION_SORT, 0, "sort", "order", LIST,
      "utilisation (default), key, items, capacity, error or bytes"},
     {OPTION_WATCH, 0, "watch", "[seconds]", LIST, "again and again, every 2 seconds unless told"},
-    {OPTION_QUIET, 'q', "quiet", NULL, BUILD | CHECK | MERGE | CONVERT | PUSH | PULL | COPY,
+    {OPTION_QUIET, 'q', "quiet", NULL, BUILD | CHECK | MERGE | CONVERT | PUSH | PULL | COPY | ADD,
      "no summary and no notes on standard error"},
     {OPTION_HELP, 'h', "help", NULL, ~(unsigned)SERVER, "this text"},
     {OPTION_HELP, 0, "help", NULL, SERVER, "this text"},

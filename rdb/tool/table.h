@@ -21,6 +21,7 @@ enum {
     COMPLETION = 1 << 8,
     LIST = 1 << 9,
     COPY = 1 << 10,
+    ADD = 1 << 11,
 };
 
 struct command {
@@ -83,6 +84,7 @@ enum option_id {
     OPTION_MEMORY,
     OPTION_WINDOW,
     OPTION_GENERATIONS,
+    OPTION_SERVER,
     OPTION_SORT,
     OPTION_WATCH,
     OPTION_HELP,

@@ -17,6 +17,8 @@
  *   requests.c  one function per command     nodes.c   the masters of a cluster
  *   push.c      a file -> a server           pull.c    a server -> a file
  *   list.c, inventory.c  all filters of a server
+ *   add.c       items -> a filter on a server  stream.c  many items at a time, there and back
+ *   signals.c   Ctrl-C at a good moment
  *   copy.c      a server -> another one      beside.c  what push and copy load takes its place
  *   progress.c  the bar on a terminal       recognise.c what a file is
  *
@@ -58,6 +60,7 @@ int push_run(const struct options *options);
 int pull_run(const struct options *options);
 int list_run(const struct options *options);
 int copy_run(const struct options *options);
+int add_run(const struct options *options);
 int size_run(const struct options *options);
 int completion_run(const struct options *options);
 
