@@ -32,6 +32,7 @@ sys.path[:0] = [str(HERE.parent / "server"), str(HERE.parent / "support")]
 import chromium  # noqa: E402
 import languages  # noqa: E402
 import libraries  # noqa: E402
+import snippets  # noqa: E402
 from answers import compare, madd, mexists  # noqa: E402
 from languages import RUN_SECONDS, Failed, Skip, need, run  # noqa: E402
 from redis_server import Server  # noqa: E402
@@ -303,6 +304,8 @@ def check_all(server, names, count):
     if any(name in libraries.LIBRARIES for name in names):
         say(libraries.FORM % ("library", "version", "filter", *libraries.COLUMNS))
         report(libraries.rows(names, server), count)
+        say(snippets.FORM % ("snippet of EXPORT.md", "result"))
+        report(snippets.rows(names, server), count)
 
 
 def main(names):
