@@ -17,18 +17,13 @@
 const char ARGS_WRONG_ARITY[] = "wrong arity";
 
 static const char *const LAYOUT_NAMES[LAYOUT_COUNT] = {"CLASSIC", "BLOCKED", "COUNTING"};
-static const char *const SCHEME_NAMES[SCHEME_COUNT] = {[SCHEME_XXH64] = "XXH64",
-                                                       [SCHEME_FNV1A] = "FNV1A",
-                                                       [SCHEME_MURMUR] = "MURMUR",
-                                                       [SCHEME_SIP13] = "SIP13",
-                                                       [SCHEME_LEVELDB] = "LEVELDB"};
 
 const char *args_layout_name(enum layout layout) {
     return LAYOUT_NAMES[layout];
 }
 
 const char *args_scheme_name(enum scheme scheme) {
-    return SCHEME_NAMES[scheme];
+    return scheme_row(scheme)->name;
 }
 
 bool args_is_word(const RedisModuleString *arg, const char *word) {
@@ -61,6 +56,7 @@ enum option {
     OPTION_NOCREATE,
     OPTION_ITEMS,
     OPTION_REPLACE,
+    OPTION_VARIANT,
     OPTION_DATA,
     OPTION_COUNT,
 };
@@ -89,6 +85,7 @@ static const struct {
     [OPTION_NOCREATE] = {"NOCREATE", false},
     [OPTION_ITEMS] = {"ITEMS", false},
     [OPTION_REPLACE] = {"REPLACE", false},
+    [OPTION_VARIANT] = {"VARIANT", true},
     [OPTION_DATA] = {"DATA", false},
 };
 
@@ -144,7 +141,7 @@ static const struct dialect INSERT = {
 
 static const struct dialect IMPORT = {
     .options = BIT(OPTION_CAPACITY) | BIT(OPTION_EXPANSION) | BIT(OPTION_HASH) |
-               BIT(OPTION_REPLACE) | BIT(OPTION_DATA),
+               BIT(OPTION_VARIANT) | BIT(OPTION_REPLACE) | BIT(OPTION_DATA),
     .not_capacity = ERR_INSERT_CAPACITY,
     .capacity_range = ERR_INSERT_CAPACITY,
     .not_expansion = ERR_INSERT_EXPANSION,
@@ -205,7 +202,7 @@ static const char *parse_hash(const struct dialect *d, const RedisModuleString *
                               struct filter_params *out) {
     static const enum scheme OURS[] = {SCHEME_XXH64, SCHEME_FNV1A, SCHEME_SIP13};
     for (size_t i = 0; i < sizeof(OURS) / sizeof(OURS[0]); i++) {
-        if (args_is_word(arg, SCHEME_NAMES[OURS[i]])) {
+        if (args_is_word(arg, scheme_row(OURS[i])->name)) {
             out->scheme = OURS[i];
             return NULL;
         }
@@ -246,6 +243,12 @@ const char *args_parse_seed(const RedisModuleString *arg, struct seed *out) {
 static const char *parse_seed(const RedisModuleString *arg, struct creation *out) {
     out->has_seed = true;
     return args_parse_seed(arg, &out->params.seed);
+}
+
+static const char *parse_variant(const RedisModuleString *arg, enum variant *out) {
+    size_t len;
+    const char *word = RedisModule_StringPtrLen(arg, &len);
+    return formats_find_variant(word, len, out) ? NULL : ERR_BAD_VARIANT;
 }
 
 /* valkey-bloom's option. It is checked, and changes nothing: our growth keeps the promise. */
@@ -294,6 +297,7 @@ static const char *parse_value(const struct dialect *d, enum option option,
     case OPTION_LAYOUT: return parse_layout(arg, params);
     case OPTION_HASH: return parse_hash(d, arg, params);
     case OPTION_SEED: return parse_seed(arg, out);
+    case OPTION_VARIANT: return parse_variant(arg, &out->variant);
     case OPTION_TIGHTENING: return parse_tightening(arg);
     case OPTION_VALIDATESCALETO: return parse_scales_to(arg, &out->scales_to);
     case OPTION_WINDOW:
@@ -449,15 +453,38 @@ const char *args_parse_insert(RedisModuleCtx *ctx, RedisModuleString **argv, int
 static const char *parse_format(const RedisModuleString *arg, enum format *out) {
     size_t len;
     const char *word = RedisModule_StringPtrLen(arg, &len);
-    return formats_find(word, len, out) ? NULL : ERR_BAD_FORMAT;
+    static char error[ERR_BAD_FORMAT_BYTES];
+    if (formats_find(word, len, out)) return NULL;
+    snprintf(error, sizeof(error), ERR_BAD_FORMAT, formats_list());
+    return error;
 }
 
-const char *args_parse_export(RedisModuleString **argv, int argc, enum format *out) {
-    *out = FORMAT_PORTABLE;
+const char *args_parse_export(RedisModuleString **argv, int argc, struct export_args *out) {
+    *out = (struct export_args){FORMAT_PORTABLE, VARIANT_NONE};
     if (argc == 2) return NULL;
-    if (argc != 4) return ARGS_WRONG_ARITY;
+    if (argc != 4 && argc != 6) return ARGS_WRONG_ARITY;
     if (!args_is_word(argv[2], "FORMAT")) return ERR_UNKNOWN_ARGUMENT;
-    return parse_format(argv[3], out);
+    const char *error = parse_format(argv[3], &out->format);
+    if (error || argc == 4) return error;
+    if (!args_is_word(argv[4], "VARIANT")) return ERR_UNKNOWN_ARGUMENT;
+    if (!formats_takes(out->format, TAKES_VARIANT)) return ERR_VARIANT_FORMAT;
+    return parse_variant(argv[5], &out->variant);
+}
+
+/* The options of BF.IMPORT that not every format takes. `seen` are those that were given. */
+static const char *check_import(enum format format, unsigned seen, const struct creation *given) {
+    bool has_capacity = seen & BIT(OPTION_CAPACITY), has_hash = seen & BIT(OPTION_HASH);
+    bool has_variant = seen & BIT(OPTION_VARIANT), is_own = !formats_takes(format, TAKES_CAPACITY);
+    if (is_own && (has_capacity || seen & BIT(OPTION_EXPANSION))) {
+        return format == FORMAT_REDISBLOOM ? ERR_IMPORT_OWN : ERR_IMPORT_OWN_VALKEY;
+    }
+    if (formats_import_obstacle(format)) return formats_import_obstacle(format);
+    bool is_fixed = !formats_takes(format, TAKES_EXPANSION);
+    if (given->params.expansion > 0 && is_fixed) return ERR_IMPORT_FIXED;
+    if (has_hash && !formats_takes(format, TAKES_HASH)) return ERR_IMPORT_HASH;
+    if (given->params.scheme == SCHEME_SIP13) return ERR_IMPORT_BAD_HASH;
+    if (has_variant == formats_takes(format, TAKES_VARIANT)) return NULL;
+    return has_variant ? ERR_VARIANT_FORMAT : ERR_NO_VARIANT;
 }
 
 const char *args_parse_import(RedisModuleString **argv, int argc, struct import_args *out) {
@@ -474,14 +501,13 @@ const char *args_parse_import(RedisModuleString **argv, int argc, struct import_
     error = parse_options(&IMPORT, argv, argc, &at, &seen, &creation);
     if (error) return error;
     if (!(seen & BIT(OPTION_DATA)) || at != argc - 1) return ARGS_WRONG_ARITY;
-    bool sized = seen & (BIT(OPTION_CAPACITY) | BIT(OPTION_EXPANSION));
-    if (format == FORMAT_REDISBLOOM && sized) return ERR_IMPORT_OWN;
-    if (format == FORMAT_VALKEYBLOOM && sized) return ERR_IMPORT_OWN_VALKEY;
-    bool has_scheme = format == FORMAT_PORTABLE || format == FORMAT_SSTABLE;
-    if ((seen & BIT(OPTION_HASH)) && !has_scheme) return ERR_IMPORT_HASH;
-    if (params->scheme == SCHEME_SIP13) return ERR_IMPORT_BAD_HASH;
+    error = check_import(format, seen, &creation);
+    if (error) return error;
     *out = (struct import_args){.format = format,
-                                .options = {params->capacity, params->expansion, params->scheme},
+                                .options = {.capacity = params->capacity,
+                                            .expansion = params->expansion,
+                                            .scheme = params->scheme,
+                                            .variant = creation.variant},
                                 .replace = (seen & BIT(OPTION_REPLACE)) != 0,
                                 .data = argv[at]};
     return NULL;

@@ -15,9 +15,10 @@ extern const char ARGS_WRONG_ARITY[];
 /* What a command says of a filter that it creates. */
 struct creation {
     struct filter_params params;
-    bool has_seed;      // SEED named it; else a filter that needs one gets a random one
-    uint64_t scales_to; // VALIDATESCALETO: refused if it could not grow to so many items; 0: any
-    long long expires;  // when the key expires, in ms since the epoch; 0: never
+    bool has_seed;        // SEED named it; else a filter that needs one gets a random one
+    uint64_t scales_to;   // VALIDATESCALETO: refused if it could not grow to so many items; 0: any
+    long long expires;    // when the key expires, in ms since the epoch; 0: never
+    enum variant variant; // of the bytes that BF.IMPORT reads
 };
 
 /* What BF.INSERT says besides. */
@@ -26,6 +27,12 @@ struct insert_args {
     bool nocreate;
     bool is_explicit; // a filter may be created from these words, also where they are replayed
     int first_item;   // index in argv; the items go on to the end. argc: there are none
+};
+
+/* What BF.EXPORT says. */
+struct export_args {
+    enum format format;
+    enum variant variant;
 };
 
 /* What BF.IMPORT says. */
@@ -45,7 +52,7 @@ const char *args_parse_reserve(RedisModuleCtx *ctx, RedisModuleString **argv, in
 const char *args_parse_insert(RedisModuleCtx *ctx, RedisModuleString **argv, int argc,
                               struct insert_args *out);
 
-const char *args_parse_export(RedisModuleString **argv, int argc, enum format *out);
+const char *args_parse_export(RedisModuleString **argv, int argc, struct export_args *out);
 const char *args_parse_import(RedisModuleString **argv, int argc, struct import_args *out);
 
 /* A seed: 32 bytes, or 64 hex digits. NULL or the error text. */

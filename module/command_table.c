@@ -1,6 +1,7 @@
 /* The only place with the commands' names, flags, key positions and documentation. */
 
 #include "module/commands.h"
+#include "rdb/formats/formats.h"
 
 #include <ctype.h>
 #include <stdbool.h>
@@ -61,13 +62,12 @@ typedef RedisModuleCommandArg arg;
             .token = "ERROR"},                                                                    \
            {.name = "bits", .type = REDISMODULE_ARG_TYPE_DOUBLE, .key_spec_index = -1,            \
             .token = "BITSPERKEY"})
+#define FORMAT_TOKEN(NAME, word) TOKEN(word, word),
 #define FORMAT(f)                                                                                 \
     {.name = "format", .type = REDISMODULE_ARG_TYPE_ONEOF, .key_spec_index = -1,                  \
-     .token = "FORMAT", .flags = f,                                                               \
-     .subargs = (arg[]){TOKEN("portable", "portable"), TOKEN("sstable", "sstable"),               \
-                        TOKEN("leveldb", "leveldb"), TOKEN("parquet", "parquet"),                 \
-                        TOKEN("redisbloom", "redisbloom"),                                        \
-                        TOKEN("valkeybloom", "valkeybloom"), {0}}}
+     .token = "FORMAT", .flags = f, .subargs = (arg[]){FORMATS(FORMAT_TOKEN){0}}}
+#define VARIANT                                                                                   \
+    CHOICE("variant", "VARIANT", TOKEN("old", "old"), TOKEN("3.x", "3.x"), TOKEN("4.x", "4.x"))
 // clang-format on
 
 /* BITSPERKEY bits may stand in the place of the error rate. It is not among the arguments:
@@ -113,13 +113,14 @@ static arg INFO_ARGS[] = {
     {0}};
 static arg LOAD_ARGS[] = {KEY, VALUE("data", STRING), {0}};
 static arg SCANDUMP_ARGS[] = {KEY, VALUE("iterator", INTEGER), {0}};
-static arg EXPORT_ARGS[] = {KEY, FORMAT(REDISMODULE_CMD_ARG_OPTIONAL), {0}};
+static arg EXPORT_ARGS[] = {KEY, FORMAT(REDISMODULE_CMD_ARG_OPTIONAL), VARIANT, {0}};
 static arg IMPORT_ARGS[] = {
     KEY,
     FORMAT(0),
     OPTION("capacity", "CAPACITY", INTEGER),
     OPTION("expansion", "EXPANSION", INTEGER),
     IMPORT_HASH,
+    VARIANT,
     OPTION("replace", "REPLACE", PURE_TOKEN),
     {.name = "data", .type = REDISMODULE_ARG_TYPE_STRING, .key_spec_index = -1, .token = "DATA"},
     {0}};

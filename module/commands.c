@@ -119,8 +119,8 @@ static void probe_hint(const RedisModuleString *item, struct probe *probe) {
 
 /* Whether an item has the same hash in the filter as it had with the hint's seed. */
 static bool is_hints_seed(const struct filter *filter) {
-    return filter->scheme != SCHEME_SIP13 ||
-           memcmp(&filter->seed, &hint.seed, sizeof(hint.seed)) == 0;
+    bool has_seed = scheme_row(filter->scheme)->seed_bytes > 0;
+    return !has_seed || memcmp(&filter->seed, &hint.seed, sizeof(hint.seed)) == 0;
 }
 
 static void probe_newest(const struct filter *filter, const RedisModuleString *item,

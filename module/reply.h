@@ -88,8 +88,12 @@
 #define ERR_CHUNK_REPLACE "ERR REPLACE goes with the header only, iterator 1"
 
 /* Of BF.EXPORT and BF.IMPORT */
-#define ERR_BAD_FORMAT                                                                             \
-    "ERR bad format: portable, sstable, leveldb, parquet, redisbloom or valkeybloom"
+#define ERR_BAD_FORMAT "ERR bad format: it is one of %s" // formats_list
+#define ERR_BAD_FORMAT_BYTES 256
+#define ERR_BAD_VARIANT "ERR bad VARIANT: it is one of old, 3.x, 4.x"
+#define ERR_NO_VARIANT "ERR FORMAT cassandra needs VARIANT old, 3.x or 4.x"
+#define ERR_VARIANT_FORMAT "ERR VARIANT goes with FORMAT cassandra only"
+#define ERR_IMPORT_FIXED "ERR filters of this format do not grow"
 #define ERR_EXPORT_TOO_LARGE "ERR filter is larger than a bulk string, use BF.SCANDUMP"
 #define ERR_EXPORT_SIZES                                                                           \
     "ERR cannot export: its generations have different sizes: BF.SCANDUMP carries any filter"

@@ -202,62 +202,76 @@ out:
 
 /* Replies with the filter's bytes, or returns the error text. */
 static const char *export_filter(RedisModuleCtx *ctx, const struct filter *filter,
-                                 enum format format) {
-    uint64_t size = formats_size(filter, format);
+                                 const struct export_args *args) {
+    uint64_t size = formats_size(filter, args->format);
     if (size > MAX_BULK_BYTES) return ERR_EXPORT_TOO_LARGE;
-    uint8_t *bytes = mem_alloc((size_t)size);
+    uint8_t *bytes = mem_alloc(size > 0 ? (size_t)size : 1);
     if (!bytes) return ERR_EXPORT_MEMORY;
-    formats_encode(filter, format, bytes);
+    formats_encode(filter, args->format, args->variant, bytes);
     RedisModule_ReplyWithStringBuffer(ctx, (const char *)bytes, (size_t)size);
     mem_free(bytes);
     return NULL;
 }
 
 /* Exports, or replies why not. */
-static void export_or_refuse(RedisModuleCtx *ctx, const struct filter *filter, enum format format) {
-    const char *obstacle = formats_obstacle(filter, format);
+static void export_or_refuse(RedisModuleCtx *ctx, const struct filter *filter,
+                             const struct export_args *args) {
+    const char *obstacle = formats_obstacle(filter, args->format, args->variant);
     const char *error = NULL;
     char text[256];
     if (obstacle) {
         snprintf(text, sizeof(text), "ERR cannot export: %s", obstacle);
         error = text;
     } else {
-        error = export_filter(ctx, filter, format);
+        error = export_filter(ctx, filter, args);
     }
     if (error) RedisModule_ReplyWithError(ctx, error);
 }
 
 /* Exports what a filter that forgets holds now, as one layer of bits. */
-static void export_flat(RedisModuleCtx *ctx, const struct key *key, enum format format) {
+static void export_flat(RedisModuleCtx *ctx, const struct key *key,
+                        const struct export_args *args) {
     struct filter view, *flat;
     enum status st = combine_flatten(key_live(key, &view), key->filter, &flat);
     if (st != STATUS_OK) {
         RedisModule_ReplyWithError(ctx, st == STATUS_PARAM ? ERR_EXPORT_SIZES : ERR_EXPORT_MEMORY);
         return;
     }
-    export_or_refuse(ctx, flat, format);
+    export_or_refuse(ctx, flat, args);
     filter_free(flat);
 }
 
-/* BF.EXPORT key [FORMAT portable|sstable|leveldb|parquet|redisbloom|valkeybloom] */
+/* BF.EXPORT key [FORMAT f [VARIANT old|3.x|4.x]] */
 int cmd_export(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
-    enum format format;
-    const char *error = args_parse_export(argv, argc, &format);
+    struct export_args args;
+    const char *error = args_parse_export(argv, argc, &args);
     if (error) return args_reply_error(ctx, error);
     struct key key;
     if (key_open_existing(ctx, argv[1], FOR_READING, &key)) {
         bool forgets = key.filter->window != 0 || key.filter->layout == LAYOUT_COUNTING;
         if (forgets) {
-            export_flat(ctx, &key, format);
+            export_flat(ctx, &key, &args);
         } else {
-            export_or_refuse(ctx, key.filter, format);
+            export_or_refuse(ctx, key.filter, &args);
         }
     }
     key_close(&key);
     return REDISMODULE_OK;
 }
 
-/* BF.IMPORT key FORMAT f [CAPACITY n] [EXPANSION n] [HASH XXH64|FNV1A] [REPLACE] DATA bytes */
+/* Replies why the bytes are no filter of the format. */
+static void refuse_import(RedisModuleCtx *ctx, enum status st, const char *fault, size_t len) {
+    if (st == STATUS_NOMEM) {
+        reply_no_room(ctx, ERR_NO_MEMORY, filter_structure_bytes(1) + len); // bits and a little
+        return;
+    }
+    char text[128];
+    snprintf(text, sizeof(text), "ERR bad data: %s", fault);
+    RedisModule_ReplyWithError(ctx, text);
+}
+
+/* BF.IMPORT key FORMAT f [CAPACITY n] [EXPANSION n] [HASH XXH64|FNV1A] [VARIANT old|3.x|4.x]
+ *           [REPLACE] DATA bytes */
 int cmd_import(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
     struct import_args args;
     const char *fault = args_parse_import(argv, argc, &args);
@@ -282,13 +296,7 @@ int cmd_import(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
         key_close_changed(&key, "bf.import");
         return REDISMODULE_OK;
     }
-    if (st == STATUS_NOMEM) {
-        reply_no_room(ctx, ERR_NO_MEMORY, filter_structure_bytes(1) + len); // bits and a little
-    } else {
-        char text[128];
-        snprintf(text, sizeof(text), "ERR bad data: %s", fault);
-        RedisModule_ReplyWithError(ctx, text);
-    }
+    refuse_import(ctx, st, fault, len);
 out:
     key_close(&key);
     return REDISMODULE_OK;

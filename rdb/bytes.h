@@ -1,5 +1,5 @@
-/* A bounded little-endian reader and writer. They work byte by byte, so that alignment and the
- * host's byte order do not matter.
+/* A bounded reader and writer. They work byte by byte, so that alignment and the host's byte order
+ * do not matter. Numbers are little-endian unless a name says `be`, for big-endian.
  *
  * The reader never reads past its end. There it sets `bad` and returns zeroes from then on, so that
  * a decoder reads all its fields and checks once. The writer fills a buffer that the caller has
@@ -32,6 +32,12 @@ static inline uint64_t take_uint(struct reader *r, size_t nbytes) {
     return value;
 }
 
+static inline uint64_t take_be(struct reader *r, size_t nbytes) {
+    uint64_t value = take_uint(r, nbytes), turned = 0;
+    for (size_t i = 0; i < nbytes; i++) turned = turned << 8 | (value >> (8 * i) & 0xff);
+    return turned;
+}
+
 static inline uint8_t take_u8(struct reader *r) {
     return (uint8_t)take_uint(r, 1);
 }
@@ -62,6 +68,10 @@ struct writer {
 
 static inline void put_uint(struct writer *w, uint64_t value, size_t nbytes) {
     for (size_t i = 0; i < nbytes; i++) *w->at++ = (uint8_t)(value >> (8 * i));
+}
+
+static inline void put_be(struct writer *w, uint64_t value, size_t nbytes) {
+    for (size_t i = nbytes; i-- > 0;) *w->at++ = (uint8_t)(value >> (8 * i));
 }
 
 static inline void put_u8(struct writer *w, uint8_t value) {

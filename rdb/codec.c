@@ -29,8 +29,8 @@ static const struct version V2 = {2, 128, 64, 32, 12};
 
 /* The version that describes the filter. */
 static const struct version *version_of(const struct filter *filter) {
-    bool is_new =
-        filter->window != 0 || filter->layout == LAYOUT_COUNTING || filter->scheme == SCHEME_SIP13;
+    bool is_new_scheme = filter->scheme == SCHEME_SIP13 || filter->scheme > SCHEME_LEVELDB;
+    bool is_new = filter->window != 0 || filter->layout == LAYOUT_COUNTING || is_new_scheme;
     return is_new ? &V2 : &V1;
 }
 

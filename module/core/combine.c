@@ -71,7 +71,7 @@ static struct starts common_starts(const struct filter *const *filters, size_t n
 
 static enum difference kinds_differ(const struct filter *a, const struct filter *b) {
     if (a->scheme != b->scheme) return DIFFERENCE_SCHEME;
-    if (memcmp(&a->seed, &b->seed, sizeof(a->seed)) != 0) return DIFFERENCE_SEED;
+    if (!scheme_is_same_seed(a->scheme, &a->seed, &b->seed)) return DIFFERENCE_SEED;
     if (a->layout != b->layout) return DIFFERENCE_LAYOUT;
     bool is_equal = a->window == b->window && a->generations == b->generations;
     return is_equal ? DIFFERENCE_NONE : DIFFERENCE_WINDOW;

@@ -1,19 +1,17 @@
-/* An item's bytes are hashed once, into two 64-bit words, however many layers there are.
- *
- * All positions follow from the pair (Kirsch and Mitzenmacher 2006): in an array of m bits,
- * position i is (a + i*b mod 2^64) mod m. The schemes differ only in how they compute the pair:
- *
- *   item --hash--> (a, b) --> a mod m, a+b mod m, a+2b mod m, ...    the item's k positions
+/* Hash functions. An item's bytes are hashed once, into two 64-bit words, however many layers there
+ * are. scheme.h lists which of them go with which rule for the positions.
  *
  *   xxh64    a = XXH64(item, seed 0), b = XXH64(item, seed 1). This is the default.
  *   fnv1a    a and b are the low and the high half of SplitMix64's finaliser of FNV-1a 64. They are
  *            32 bits wide, so they cannot address more than 2^32 bits evenly.
  *   sip13    a and b are SipHash-1-3 (Aumasson and Bernstein 2012) of the item's length and bytes,
  *            with two keys of a secret seed. Whoever does not know the seed cannot choose items
- *            that collide. Position 1 is b mod m, without a; see hash_walk. valkey-bloom's too.
+ *            that collide. This is valkey-bloom's too.
  *   murmur   a is MurmurHash64A of the item, b the same with a as its seed. This is RedisBloom's.
- *   leveldb  a is LevelDB's 32-bit hash, b is a rotated. Both stand in the high half of their word,
- *            so that the positions wrap at 2^32 as in LevelDB (see hash_shift).
+ *   leveldb  a is LevelDB's 32-bit hash, b is a rotated.
+ *
+ * Those from GUAVA32 on come with the formats that they are named after (murmur3.h, highway.h,
+ * rocksdb_hash.h).
  *
  * The numbers of the schemes and the seeds are part of the file format: they never change.
  * This is the only file that includes xxhash.h. */
@@ -35,13 +33,26 @@ enum scheme {
     SCHEME_MURMUR = 2,
     SCHEME_SIP13 = 3,
     SCHEME_LEVELDB = 4,
+    SCHEME_GUAVA32 = 5,     // Guava's strategy 0
+    SCHEME_GUAVA64 = 6,     // Guava's strategy 1
+    SCHEME_SPARK1 = 7,      // Spark's version 1
+    SCHEME_SPARK2 = 8,      // Spark's version 2
+    SCHEME_CASSANDRA2 = 9,  // Cassandra 1.2 to 2.2
+    SCHEME_CASSANDRA3 = 10, // Cassandra from 3.0 on
+    SCHEME_GO = 11,         // bits-and-blooms
+    SCHEME_BIP37 = 12,
+    SCHEME_ROCKSDB = 13,  // format_version 5 and later
+    SCHEME_ROCKSDB4 = 14, // before
+    SCHEME_DATASKETCHES = 15,
+    SCHEME_REDISSON = 16,
     SCHEME_COUNT
 };
 
-/* The seed of scheme sip13; all zero in the other schemes. */
+/* The seed of sip13, and of other schemes that have one; else all zero. Most seeds take fewer
+ * bytes: the first ones. */
 #define HASH_SEED_BYTES 32
 struct seed {
-    uint64_t keys[4]; // the 32 bytes as little-endian words: two keys of two words
+    uint64_t keys[4]; // the 32 bytes as little-endian words; sip13: two keys of two words
 };
 
 struct hash {
@@ -106,14 +117,11 @@ static inline uint32_t hash_leveldb(const uint8_t *bytes, size_t len) {
     return h;
 }
 
-static inline struct hash hash_of_murmur(const void *item, size_t len) {
-    uint64_t first = hash_murmur(item, len, 0xc6a4a7935bd1e995U);
-    return (struct hash){first, hash_murmur(item, len, first)};
-}
-
-static inline struct hash hash_of_leveldb(const void *item, size_t len) {
-    uint32_t h = hash_leveldb(item, len);
-    return (struct hash){(uint64_t)h << 32, (uint64_t)(h >> 17 | h << 15) << 32};
+/* Writes the seed's 32 bytes. */
+static inline void hash_seed_bytes(const struct seed *seed, uint8_t out[HASH_SEED_BYTES]) {
+    for (size_t i = 0; i < HASH_SEED_BYTES; i++) {
+        out[i] = (uint8_t)(seed->keys[i / 8] >> (i % 8 * 8));
+    }
 }
 
 /* ---- SipHash-1-3 ---- */
@@ -169,45 +177,13 @@ static inline struct hash hash_of_sip13(const struct seed *seed, const uint8_t *
     return (struct hash){first, sip_end(&b)};
 }
 
-/* The hash of every scheme but sip13, which needs a seed. */
-static inline struct hash hash_item(enum scheme scheme, const void *item, size_t len) {
-    if (scheme == SCHEME_FNV1A) {
-        uint64_t mix = hash_splitmix(hash_fnv1a(item, len));
-        return (struct hash){mix & 0xffffffffU, mix >> 32};
-    }
-    if (scheme == SCHEME_MURMUR) return hash_of_murmur(item, len);
-    if (scheme == SCHEME_LEVELDB) return hash_of_leveldb(item, len);
+static inline struct hash hash_of_xxh64(const void *item, size_t len) {
     return (struct hash){XXH64(item, len, 0), XXH64(item, len, 1)};
 }
 
 /* The checksum of filter headers (rdb/FORMAT.md). */
 static inline uint64_t hash_checksum(const void *bytes, size_t len) {
     return XXH64(bytes, len, 0);
-}
-
-static inline bool hash_is_scheme(uint64_t number) {
-    return number < SCHEME_COUNT;
-}
-
-/* Step i of the walk over the positions: position i is (walk >> shift) mod m. In sip13 step 1 is b
- * alone, and every later step is reduced modulo 2^64 - 59 (a prime) first. */
-static inline uint64_t hash_walk(enum scheme scheme, struct hash hash, uint32_t i) {
-    const uint64_t prime = 0xffffffffffffffc5U;
-    uint64_t walk = hash.a + i * hash.b;
-    if (scheme != SCHEME_SIP13 || i == 0) return walk;
-    if (i == 1) return hash.b;
-    return walk >= prime ? walk - prime : walk;
-}
-
-/* The shift of a scheme: a position is ((a + i*b mod 2^64) >> shift) mod m. */
-static inline unsigned hash_shift(enum scheme scheme) {
-    return scheme == SCHEME_LEVELDB ? 32 : 0;
-}
-
-/* Whether the words of the pair are so wide that the walk wraps round at 2^64. Sizing relies on the
- * wraps (rate.c). */
-static inline bool hash_wraps(enum scheme scheme) {
-    return scheme == SCHEME_XXH64 || scheme == SCHEME_MURMUR || scheme == SCHEME_SIP13;
 }
 
 #endif

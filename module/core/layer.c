@@ -22,7 +22,8 @@ void layer_set_nbits(struct layer *layer, uint64_t nbits) {
 void layer_set_geometry(struct layer *layer, struct geometry geometry) {
     layer->layout = (uint8_t)geometry.layout;
     layer->scheme = (uint8_t)geometry.scheme;
-    layer->shift = (uint8_t)hash_shift(geometry.scheme);
+    layer->rule = (uint8_t)scheme_row(geometry.scheme)->rule;
+    layer->shift = scheme_row(geometry.scheme)->shift;
 }
 
 enum status layer_init(struct layer *layer, struct sizing size, struct geometry geometry,
@@ -103,22 +104,24 @@ static inline uint64_t set_bit(struct layer *layer, uint64_t pos) {
     return fresh;
 }
 
-static inline uint64_t position_at(const struct layer *layer, struct hash hash, uint32_t i) {
-    return layer_position(layer, hash_walk((enum scheme)layer->scheme, hash, i));
+static inline struct walk walk_of(const struct layer *layer, struct hash hash) {
+    return walk_begin((enum rule)layer->rule, hash, layer->nbits);
 }
 
 /* The definition of CLASSIC. It serves layers whose k exceeds PROBE_MAX_HASHES. */
 static bool classic_contains(const struct layer *layer, struct hash hash) {
+    struct walk walk = walk_of(layer, hash);
     for (uint32_t i = 0; i < layer->nhashes; i++) {
-        if (!bit_is_set(layer, position_at(layer, hash, i))) return false;
+        if (!bit_is_set(layer, layer_position(layer, walk_next(&walk)))) return false;
     }
     return true;
 }
 
 static uint64_t classic_add(struct layer *layer, struct hash hash) {
+    struct walk walk = walk_of(layer, hash);
     uint64_t fresh = 0;
     for (uint32_t i = 0; i < layer->nhashes; i++) {
-        fresh += set_bit(layer, position_at(layer, hash, i));
+        fresh += set_bit(layer, layer_position(layer, walk_next(&walk)));
     }
     return fresh;
 }
@@ -150,11 +153,13 @@ static inline unsigned byte_shift(const struct layer *layer) {
     return layer->layout == LAYOUT_COUNTING ? 1 : 3;
 }
 
-/* locate for scheme sip13. */
-static void locate_keyed(const struct layer *layer, struct hash hash, uint64_t *pos, uint32_t from,
-                         uint32_t to) {
+/* locate for every rule but RULE_STRIDE. */
+static void locate_by_rule(const struct layer *layer, struct hash hash, uint64_t *pos,
+                           uint32_t from, uint32_t to) {
+    struct walk walk = walk_of(layer, hash);
+    for (uint32_t i = 0; i < from; i++) walk_next(&walk);
     for (uint32_t i = from; i < to; i++) {
-        pos[i] = position_at(layer, hash, i);
+        pos[i] = layer_position(layer, walk_next(&walk));
         prefetch_line(layer->bits + (pos[i] >> byte_shift(layer)));
     }
 }
@@ -162,14 +167,14 @@ static void locate_keyed(const struct layer *layer, struct hash hash, uint64_t *
 /* Computes the positions `from` to `to` - 1 and prefetches their lines. */
 static inline void locate(const struct layer *layer, struct hash hash, uint64_t *pos, uint32_t from,
                           uint32_t to) {
-    uint64_t walk = hash.a + from * hash.b;
+    uint64_t value = hash.a + from * hash.b;
     const unsigned shift = byte_shift(layer);
-    if (layer->scheme == SCHEME_SIP13) {
-        locate_keyed(layer, hash, pos, from, to);
+    if (layer->rule != RULE_STRIDE) {
+        locate_by_rule(layer, hash, pos, from, to);
         return;
     }
-    for (uint32_t i = from; i < to; i++, walk += hash.b) {
-        pos[i] = layer_position(layer, walk);
+    for (uint32_t i = from; i < to; i++, value += hash.b) {
+        pos[i] = layer_position(layer, value);
         prefetch_line(layer->bits + (pos[i] >> shift));
     }
 }
@@ -385,9 +390,8 @@ void layer_prefetch_first(const struct layer *layer, struct hash hash) {
         blocked_prefetch(layer->bits, layer->nbits, hash.a);
         return;
     }
-    for (uint32_t i = 0; i < first_hashes(layer); i++) {
-        prefetch_line(layer->bits + (position_at(layer, hash, i) >> byte_shift(layer)));
-    }
+    uint64_t pos[FIRST_HASHES];
+    locate(layer, hash, pos, 0, first_hashes(layer));
 }
 
 /* ---- All bits ------------------------------------------------------------------------------- */
@@ -409,9 +413,14 @@ bool layer_tail_is_zero(const struct layer *layer) {
     return used == 0 || layer->bits[layer->nbits / 8] >> used == 0;
 }
 
+/* The bits that an add can set: all but in schemes whose words are narrow. */
+static uint64_t reach(const struct layer *layer) {
+    return scheme_reach((enum scheme)layer->scheme, layer->nbits);
+}
+
 double layer_estimate(const struct layer *layer) {
-    if (layer->ones == layer->nbits) return (double)layer->nbits;
-    double m = (double)layer->nbits;
+    if (layer->ones >= reach(layer)) return (double)reach(layer);
+    double m = (double)reach(layer);
     return -m / layer->nhashes * real_ln(1 - (double)layer->ones / m);
 }
 
@@ -424,11 +433,15 @@ uint64_t layer_estimate_items(const struct layer *layer) {
 }
 
 double layer_current_error_rate(const struct layer *layer) {
-    if (layer->ones == layer->nbits) return 1;
+    if (layer->ones >= reach(layer)) return 1;
     if (layer->layout == LAYOUT_BLOCKED) {
         return rate_blocked(layer_estimate(layer), layer->nbits / BLOCKED_BLOCK_BITS);
     }
-    double fill = (double)layer->ones / (double)layer->nbits;
+    if (layer->rule == RULE_LINE || layer->rule == RULE_LINE4) {
+        uint64_t nlines = layer->nbits / SCHEME_LINE_BITS;
+        return rate_lines(layer_estimate(layer), nlines, layer->nhashes);
+    }
+    double fill = (double)layer->ones / (double)reach(layer);
     double rate = 1;
     for (uint32_t i = 0; i < layer->nhashes; i++) rate *= fill;
     return rate;

@@ -6,10 +6,11 @@
  *   BLOCKED  | . . . . . . . |1 . 1 . 1 . 1| . . . . . . |   8 bits in one block of 32 bytes
  *   COUNTING | 0 0 2 0 0 1 0 0 1 0 0 0 0 3 0 0 0 1 0 0 0 |   k counters anywhere in the array
  *
- *   CLASSIC  Bit i is at ((a + i*b mod 2^64) >> shift) mod m (sip13: see hash_walk). It takes the
- * fewest bits for a given error rate, and costs k cache misses. BLOCKED  One bit is in each 32-bit
- * word of the block, which costs one cache miss. This is the split-block filter of the Parquet
- * specification, bit for bit: the block is
+ *   CLASSIC  Bit i is at (value i of the item's walk >> shift) mod m (scheme.h); in ours that is
+ *            (a + i*b mod 2^64) mod m. It takes the fewest bits for a given error rate, and costs
+ *            k cache misses.
+ *   BLOCKED  One bit is in each 32-bit word of the block, which costs one cache miss. This is the
+ *            split-block filter of the Parquet specification, bit for bit: the block is
  *            ((a >> 32) * blocks) >> 32, the bit in word i is (low half of a * SALT[i]) >> 27.
  *   COUNTING The positions are those of CLASSIC. A counter of 4 bits stands for each bit, so that
  *            items can be removed (Fan et al. 1998). counting.h has the rules. In this layout a
@@ -28,7 +29,7 @@
 #ifndef BLOOMPORT_LAYER_H
 #define BLOOMPORT_LAYER_H
 
-#include "module/core/hash.h"
+#include "module/core/scheme.h"
 #include "module/core/sizing.h"
 #include "module/core/status.h"
 
@@ -49,7 +50,8 @@ struct layer {
     uint32_t nhashes;     // k
     uint8_t layout;       // enum layout
     uint8_t scheme;       // enum scheme, the filter's
-    uint8_t shift;        // hash_shift of the scheme
+    uint8_t rule;         // enum rule, of the scheme
+    uint8_t shift;        // of the scheme
 };
 
 /* What an add did. In most filters the two are equal. In a window an item may be added to the
@@ -97,11 +99,11 @@ static inline uint64_t layer_array_bytes(const struct layer *layer) {
     return layer_bytes_as(layer->nbits, (enum layout)layer->layout);
 }
 
-/* (walk >> shift) mod m, without a division. With inverse = floor((2^64-1)/m), x*inverse/2^64 is
+/* (value >> shift) mod m, without a division. With inverse = floor((2^64-1)/m), x*inverse/2^64 is
  * less than x/m by under 1. So the quotient is exact or one too small, and one subtraction corrects
  * it. The two multiplications overlap with those of the next position; a division would not. */
-static inline uint64_t layer_position(const struct layer *layer, uint64_t walk) {
-    uint64_t x = walk >> layer->shift;
+static inline uint64_t layer_position(const struct layer *layer, uint64_t value) {
+    uint64_t x = value >> layer->shift;
 #ifdef __SIZEOF_INT128__
     uint64_t quotient = (uint64_t)(((unsigned __int128)x * layer->inverse) >> 64);
     uint64_t rest = x - quotient * layer->nbits;
@@ -114,7 +116,7 @@ static inline uint64_t layer_position(const struct layer *layer, uint64_t walk) 
 /* Sets nbits and inverse. */
 void layer_set_nbits(struct layer *layer, uint64_t nbits);
 
-/* Sets layout, scheme and shift. */
+/* Sets layout, scheme, rule and shift. */
 void layer_set_geometry(struct layer *layer, struct geometry geometry);
 
 /* Gives *layer an array of zero bits. STATUS_NOMEM if there is no memory. */
@@ -146,8 +148,7 @@ static inline struct hash layer_hash(const struct layer *layer, const struct see
                                      const void *item, size_t len) {
     // A blocked layer needs one word only.
     if (layer->layout == LAYOUT_BLOCKED) return (struct hash){XXH64(item, len, 0), 0};
-    if (layer->scheme == SCHEME_SIP13) return hash_of_sip13(seed, item, len);
-    return hash_item((enum scheme)layer->scheme, item, len);
+    return scheme_hash((enum scheme)layer->scheme, seed, item, len);
 }
 
 /* ---- Probes: lookups and adds of up to eight items, with the memory prefetched ---- */

@@ -21,13 +21,19 @@ bool limits_is_bits_per_key(double bits) {
 }
 
 bool limits_is_geometry(struct geometry g) {
-    return g.layout < LAYOUT_COUNT && hash_is_scheme(g.scheme) &&
-           (g.layout != LAYOUT_BLOCKED || g.scheme == SCHEME_XXH64);
+    if (g.layout >= LAYOUT_COUNT || !scheme_exists(g.scheme)) return false;
+    if (g.layout == LAYOUT_BLOCKED) return g.scheme == SCHEME_XXH64;
+    return g.layout == LAYOUT_CLASSIC || !scheme_row(g.scheme)->is_imported;
 }
 
 bool limits_is_seed(enum scheme scheme, const struct seed *seed) {
-    if (scheme == SCHEME_SIP13) return true;
-    return (seed->keys[0] | seed->keys[1] | seed->keys[2] | seed->keys[3]) == 0;
+    const struct scheme_row *row = scheme_row(scheme);
+    uint8_t bytes[HASH_SEED_BYTES];
+    hash_seed_bytes(seed, bytes);
+    for (size_t i = row->seed_bytes + row->extra_bytes; i < HASH_SEED_BYTES; i++) {
+        if (bytes[i] != 0) return false;
+    }
+    return true;
 }
 
 bool limits_is_forgetting(enum layout layout, uint32_t expansion, uint32_t window,
@@ -63,6 +69,8 @@ static const char *native_fault(const struct filter *f, const struct layer *l) {
     bool is_blocked = f->layout == LAYOUT_BLOCKED;
     if (l->nbits > sizing_max_bits((struct geometry){f->layout, f->scheme})) return "bits";
     if (is_blocked && l->nbits % BLOCKED_BLOCK_BITS != 0) return "bits";
+    bool has_lines = l->rule == RULE_LINE || l->rule == RULE_LINE4;
+    if (has_lines && l->nbits % SCHEME_LINE_BITS != 0) return "bits";
     uint32_t most = f->layout == LAYOUT_COUNTING ? SIZING_MAX_HASHES : SIZING_MOST_HASHES;
     if (l->nhashes > most || (is_blocked && l->nhashes != BLOCKED_HASHES)) return "hashes";
     if (!(l->error_rate > 0 && l->error_rate <= 1)) return "error rate";
@@ -143,6 +151,9 @@ const char *limits_fault(const struct filter *filter) {
     if (filter->layout >= LAYOUT_COUNT) return "layout";
     if (!limits_is_geometry((struct geometry){filter->layout, filter->scheme})) return "hash";
     if (filter->expansion > LIMITS_MAX_EXPANSION && !filter->is_foreign) return "expansion";
+    bool can_grow = filter->expansion > 0 || filter->nlayers > 1;
+    if (can_grow && !scheme_row(filter->scheme)->grows) return "expansion";
+    if (filter->window && scheme_row(filter->scheme)->is_imported) return "window";
     if (!limits_is_seed(filter->scheme, &filter->seed)) return "seed";
     if (!limits_is_promise(filter->error_rate, filter->bits_per_key)) return "error rate";
     bool has_ratio = filter->ratio > 0 && filter->ratio < 1;

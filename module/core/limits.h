@@ -41,7 +41,7 @@ bool limits_is_geometry(struct geometry geometry);
 bool limits_is_forgetting(enum layout layout, uint32_t expansion, uint32_t window,
                           uint32_t generations);
 
-/* Whether there is a seed exactly where the scheme has one: elsewhere it is zero. */
+/* Whether the bytes beyond those that the scheme has are zero. */
 bool limits_is_seed(enum scheme scheme, const struct seed *seed);
 
 /* A filter is sized by an error rate or by bits per key; the other of the two is 0. (-0 is refused:

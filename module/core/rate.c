@@ -261,34 +261,43 @@ double rate_when_full(double items, uint64_t nbits, uint32_t nhashes, bool wraps
     return rate < 1 ? rate : 1;
 }
 
-/* ---- The BLOCKED layout ---------------------------------------------------------------------
+/* ---- Items that stay in one block -----------------------------------------------------------
  *
- * An item has one of 32 bits in each of its block's 8 words. So a block to which j items were
- * offered gives a false positive with probability w_j = (1 - (31/32)^j)^8. j is binomial: N items,
- * each with chance 1/blocks. An add that changes nothing does not count, so n counted items took
- * N >= n offers. Each offer counts with probability 1 minus the rate so far, which gives
+ * In BLOCKED an item has one of 32 bits in each of its block's 8 words. So a block to which j items
+ * were offered gives a false positive with probability w_j = (1 - (31/32)^j)^8. In RocksDB's
+ * filters an item has k of the 512 bits of a line: w_j = (1 - (511/512)^(kj))^k. j is binomial: N
+ * items, each with chance 1/blocks. An add that changes nothing does not count, so n counted items
+ * took N >= n offers. Each offer counts with probability 1 minus the rate so far, which gives
  * n = N - blocks * sum_j P(more than j) w_j (the integral of a binomial over its rate is its tail).
  */
+
+struct block_kind {
+    double miss;     // the chance that an item leaves a given bit of its block unset
+    uint32_t checks; // bits that a lookup reads
+};
+
+static const struct block_kind BLOCKED = {31.0 / 32, 8};
 
 struct block_load {
     double rate;      // of false positives
     double uncounted; // offers per block that did not count
 };
 
-static double block_hit(double misses) {
-    double word = 1 - misses, two = word * word;
-    return two * two * two * two;
+static double block_hit(const struct block_kind *kind, double misses) {
+    double bit = 1 - misses, two = bit * bit, hit = kind->checks % 2 ? bit : 1;
+    for (uint32_t i = 0; i < kind->checks / 2; i++) hit *= two;
+    return hit;
 }
 
 /* The load when `offers` items are spread over `nblocks` blocks. */
-static struct block_load block_load(double offers, double nblocks) {
+static struct block_load block_load(const struct block_kind *kind, double offers, double nblocks) {
     struct block_load load = {0, 0};
     if (nblocks < 2) { // every item is in the one block
         double misses = 1;
-        for (double j = 0; j < offers && misses > 1e-20; j++, misses *= 31.0 / 32) {
-            load.uncounted += block_hit(misses);
+        for (double j = 0; j < offers && misses > 1e-20; j++, misses *= kind->miss) {
+            load.uncounted += block_hit(kind, misses);
         }
-        load.rate = block_hit(misses);
+        load.rate = block_hit(kind, misses);
         return load;
     }
     double odds = 1 / (nblocks - 1);
@@ -296,11 +305,11 @@ static struct block_load block_load(double offers, double nblocks) {
     double above = 1, misses = 1;
     double mean = offers / nblocks;
     for (double j = 0; j <= offers && (j <= mean || chance > 1e-20); j++) {
-        load.rate += chance * block_hit(misses);
+        load.rate += chance * block_hit(kind, misses);
         above -= chance;
-        load.uncounted += above > 0 ? above * block_hit(misses) : 0;
+        load.uncounted += above > 0 ? above * block_hit(kind, misses) : 0;
         chance *= (offers - j) / (j + 1) * odds;
-        misses *= 31.0 / 32;
+        misses *= kind->miss;
     }
     return load;
 }
@@ -310,24 +319,34 @@ double rate_blocked_when_full(double items, uint64_t nblocks) {
     if (items >= blocks * 256) return 1; // every counted item has set a bit: all bits are set
     double low = items, high = items;
     for (int i = 0; i < 64; i++) {
-        if (high - block_load(high, blocks).uncounted * blocks >= items) break;
+        if (high - block_load(&BLOCKED, high, blocks).uncounted * blocks >= items) break;
         low = high;
         high *= 2;
         if (high > items * 16) return 1; // saturated: hardly anything counts any more
     }
     for (int i = 0; i < 40 && high > low; i++) {
         double middle = 0.5 * (low + high);
-        if (middle - block_load(middle, blocks).uncounted * blocks >= items) {
+        if (middle - block_load(&BLOCKED, middle, blocks).uncounted * blocks >= items) {
             high = middle;
         } else {
             low = middle;
         }
     }
-    return block_load(high, blocks).rate;
+    return block_load(&BLOCKED, high, blocks).rate;
+}
+
+/* The rate at a mean of over 640 items a block is 1 to 8 digits: nearly every bit is set. There
+ * e^-mean would be too small for a double. */
+static double rate_of_load(const struct block_kind *kind, double offers, uint64_t nblocks) {
+    double blocks = (double)nblocks;
+    return offers > 640 * blocks ? 1 : block_load(kind, offers, blocks).rate;
 }
 
 double rate_blocked(double offers, uint64_t nblocks) {
-    double blocks = (double)nblocks;
-    // e^-mean would be too small for a double. Nearly every bit is set: the rate is 1 to 8 digits.
-    return offers > 640 * blocks ? 1 : block_load(offers, blocks).rate;
+    return rate_of_load(&BLOCKED, offers, nblocks);
+}
+
+double rate_lines(double offers, uint64_t nlines, uint32_t nhashes) {
+    struct block_kind line = {real_pow(511.0 / 512, nhashes), nhashes};
+    return rate_of_load(&line, offers, nlines);
 }

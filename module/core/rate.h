@@ -1,4 +1,4 @@
-/* The false-positive rate of a full layer, for both layouts and arrays of any size. */
+/* The false-positive rate of a full layer, for every layout and arrays of any size. */
 
 #ifndef BLOOMPORT_RATE_H
 #define BLOOMPORT_RATE_H
@@ -20,5 +20,9 @@ double rate_blocked_when_full(double items, uint64_t nblocks);
 
 /* BLOCKED: the rate when `offers` items were added, whether they counted or not. */
 double rate_blocked(double offers, uint64_t nblocks);
+
+/* RocksDB's filters: the rate when `offers` items were added, each with `nhashes` bits in one of
+ * `nlines` lines of 512 bits. */
+double rate_lines(double offers, uint64_t nlines, uint32_t nhashes);
 
 #endif

@@ -23,7 +23,12 @@ static bool round_up_bits(double bits, uint64_t *nbits) {
 
 uint64_t sizing_max_bits(struct geometry geometry) {
     if (geometry.layout == LAYOUT_BLOCKED) return BLOCKED_MAX_BLOCKS * BLOCKED_BLOCK_BITS;
-    return hash_wraps(geometry.scheme) ? SIZING_MAX_BITS : (uint64_t)1 << 32;
+    return scheme_row(geometry.scheme)->max_bits;
+}
+
+/* The most bits of a layer that we size: all of them can be set. */
+static uint64_t most_bits(struct geometry geometry) {
+    return scheme_reach(geometry.scheme, sizing_max_bits(geometry));
 }
 
 /* The textbook's rate, for a k over RATE_MAX_HASHES, which only layers of others have. */
@@ -36,8 +41,13 @@ double sizing_error_rate(uint64_t items, struct sizing size, struct geometry geo
     if (geometry.layout == LAYOUT_BLOCKED) {
         return rate_blocked_when_full((double)items, size.nbits / BLOCKED_BLOCK_BITS);
     }
+    const struct scheme_row *scheme = scheme_row(geometry.scheme);
+    if (scheme->rule == RULE_LINE || scheme->rule == RULE_LINE4) {
+        return rate_lines((double)items, size.nbits / SCHEME_LINE_BITS, size.nhashes);
+    }
+    size.nbits = scheme_reach(geometry.scheme, size.nbits);
     if (size.nhashes > RATE_MAX_HASHES) return textbook_rate((double)items, size);
-    return rate_when_full((double)items, size.nbits, size.nhashes, hash_wraps(geometry.scheme));
+    return rate_when_full((double)items, size.nbits, size.nhashes, scheme->wraps);
 }
 
 bool sizing_generation_by_bits(uint64_t capacity, uint32_t generations, double bits_per_key,
@@ -49,7 +59,7 @@ bool sizing_generation_by_bits(uint64_t capacity, uint32_t generations, double b
         uint64_t nblocks = (size.nbits - 1) / BLOCKED_BLOCK_BITS + 1;
         size = (struct sizing){nblocks * BLOCKED_BLOCK_BITS, BLOCKED_HASHES};
     }
-    if (size.nbits > sizing_max_bits(geometry)) return false;
+    if (size.nbits > most_bits(geometry)) return false;
     *out = size;
     return true;
 }
@@ -164,7 +174,7 @@ bool sizing_by_error(uint64_t capacity, double error_rate, struct geometry geome
         memo[slot].target = t;
         memo[slot].size = size;
     }
-    if (memo[slot].size.nbits > sizing_max_bits(geometry)) return false;
+    if (memo[slot].size.nbits > most_bits(geometry)) return false;
     *out = memo[slot].size;
     return true;
 }

@@ -7,13 +7,12 @@
 #ifndef BLOOMPORT_SIZING_H
 #define BLOOMPORT_SIZING_H
 
-#include "module/core/hash.h"
+#include "module/core/scheme.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 
-/* More bits than any machine has. With this limit every sum of sizes fits into 64 bits. */
-#define SIZING_MAX_BITS ((uint64_t)1 << 60)
+#define SIZING_MAX_BITS SCHEME_MAX_BITS
 
 #define SIZING_MAX_HASHES 30   // of the layers that we size
 #define SIZING_MOST_HASHES 255 // of any layer of our own type, imported ones included
@@ -76,7 +75,9 @@ double sizing_valkeybloom_rate(double error_rate, double ratio, uint32_t i);
 /* The false-positive rate of a layer of this size when `items` adds have counted. */
 double sizing_error_rate(uint64_t items, struct sizing size, struct geometry geometry);
 
-/* The most bits that a layer can have: fewer than SIZING_MAX_BITS if the hash is narrow. */
+/* The most bits that a layer can have: fewer than SIZING_MAX_BITS if the hash is narrow. A layer
+ * that came from elsewhere may have more of them than its hash can reach; one that we size has not.
+ */
 uint64_t sizing_max_bits(struct geometry geometry);
 
 /* The first layer's part of a scaling filter's error rate; the rest is for growth. A generation of

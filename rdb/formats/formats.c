@@ -3,31 +3,65 @@
 #include "rdb/formats/formats.h"
 
 #include "rdb/formats/row.h"
-#include "rdb/formats/single.h"
 
 #include <string.h>
 #include <strings.h>
 
-static const struct format_row *const ROWS[FORMAT_COUNT] = {
-    [FORMAT_PORTABLE] = &PORTABLE_ROW,     [FORMAT_SSTABLE] = &SSTABLE_ROW,
-    [FORMAT_LEVELDB] = &LEVELDB_ROW,       [FORMAT_PARQUET] = &PARQUET_ROW,
-    [FORMAT_REDISBLOOM] = &REDISBLOOM_ROW, [FORMAT_VALKEYBLOOM] = &VALKEYBLOOM_ROW,
-};
+#define ROW(NAME, word) &NAME##_ROW,
+static const struct format_row *const ROWS[FORMAT_COUNT] = {FORMATS(ROW)};
+
+#define WORD(NAME, word) word,
+static const char *const WORDS[FORMAT_COUNT] = {FORMATS(WORD)};
+
+static const char *const VARIANTS[VARIANT_COUNT] = {NULL, "old", "3.x", "4.x"};
+
+/* ---- Words ---------------------------------------------------------------------------------- */
 
 const char *formats_name(enum format format) {
-    return ROWS[format]->name;
+    return WORDS[format];
+}
+
+const char *formats_list(void) {
+    static char list[16 * FORMAT_COUNT]; // names have 12 letters at most
+    if (list[0] != '\0') return list;
+    for (int i = 0; i < FORMAT_COUNT; i++) {
+        if (i > 0) strcat(list, ", ");
+        strcat(list, WORDS[i]);
+    }
+    return list;
+}
+
+static bool is_word(const char *word, size_t len, const char *name) {
+    return len == strlen(name) && strncasecmp(word, name, len) == 0;
 }
 
 bool formats_find(const char *word, size_t len, enum format *out) {
     for (int i = 0; i < FORMAT_COUNT; i++) {
-        const char *name = ROWS[i]->name;
-        if (len == strlen(name) && strncasecmp(word, name, len) == 0) {
-            *out = (enum format)i;
-            return true;
-        }
+        if (!is_word(word, len, WORDS[i])) continue;
+        *out = (enum format)i;
+        return true;
     }
     return false;
 }
+
+bool formats_find_variant(const char *word, size_t len, enum variant *out) {
+    for (int i = VARIANT_OLD; i < VARIANT_COUNT; i++) {
+        if (!is_word(word, len, VARIANTS[i])) continue;
+        *out = (enum variant)i;
+        return true;
+    }
+    return false;
+}
+
+bool formats_takes(enum format format, enum formats_takes option) {
+    return (ROWS[format]->takes & option) != 0;
+}
+
+const char *formats_import_obstacle(enum format format) {
+    return ROWS[format]->no_import;
+}
+
+/* ---- Writing -------------------------------------------------------------------------------- */
 
 static const struct format_row *home_of(const struct filter *filter) {
     for (int i = 0; i < FORMAT_COUNT; i++) {
@@ -37,7 +71,8 @@ static const struct format_row *home_of(const struct filter *filter) {
 }
 
 /* The advice is always the filter's home: a format that does hold it. */
-const char *formats_obstacle(const struct filter *filter, enum format format) {
+const char *formats_obstacle(const struct filter *filter, enum format format,
+                             enum variant variant) {
     const struct format_row *home = home_of(filter), *wanted = ROWS[format];
     if (filter->window) return "it has a window, which only BF.SCANDUMP carries";
     if (filter->layout == LAYOUT_COUNTING) return "it has counters, which only BF.SCANDUMP carries";
@@ -45,7 +80,7 @@ const char *formats_obstacle(const struct filter *filter, enum format format) {
         const char *layers = single_limit(filter);
         return layers ? layers : "no format has its hash, use BF.SCANDUMP";
     }
-    const char *limit = home->limit(filter);
+    const char *limit = home->limit(filter, variant);
     if (limit) return limit;
     if (home == wanted) return NULL;
     return home->advice ? home->advice : wanted->needs;
@@ -55,14 +90,46 @@ uint64_t formats_size(const struct filter *filter, enum format format) {
     return ROWS[format]->size(filter);
 }
 
-void formats_encode(const struct filter *filter, enum format format, uint8_t *out) {
+void formats_encode(const struct filter *filter, enum format format, enum variant variant,
+                    uint8_t *out) {
     struct writer w = {out};
-    ROWS[format]->encode(filter, &w);
+    ROWS[format]->encode(filter, variant, &w);
 }
+
+/* ---- Reading -------------------------------------------------------------------------------- */
 
 enum status formats_decode(enum format format, const uint8_t *bytes, size_t len,
                            const struct formats_options *options, uint64_t max_bytes,
                            struct filter **out, const char **fault) {
+    const struct format_row *row = ROWS[format];
     struct reader r = {bytes, len, false};
-    return ROWS[format]->decode(&r, options, max_bytes, out, fault);
+    if (row->decode) return row->decode(&r, options, max_bytes, out, fault);
+    struct single s = {0};
+    *fault = row->take(&r, options, &s);
+    return *fault ? STATUS_CORRUPT : single_decode(&s, options, max_bytes, out, fault);
+}
+
+bool formats_recognise(const uint8_t *bytes, size_t len, enum format *out) {
+    for (int i = 0; i < FORMAT_COUNT; i++) {
+        if (!ROWS[i]->recognise || !ROWS[i]->recognise(bytes, len)) continue;
+        *out = (enum format)i;
+        return true;
+    }
+    return false;
+}
+
+/* ---- New filters ---------------------------------------------------------------------------- */
+
+bool formats_has_sizes(enum format format) {
+    return ROWS[format]->plan != NULL;
+}
+
+enum status formats_new(enum format format, const struct formats_request *request,
+                        struct filter **out) {
+    struct formats_options options = {.capacity = request->capacity};
+    struct single s = {0};
+    const char *fault;
+    if (!ROWS[format]->plan(request, &s)) return STATUS_PARAM;
+    if (s.nbits < 1 || s.nbits > sizing_max_bits(s.geometry)) return STATUS_PARAM;
+    return single_decode(&s, &options, UINT64_MAX, out, &fault);
 }

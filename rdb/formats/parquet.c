@@ -9,7 +9,6 @@
 
 #include "module/core/blocked.h"
 #include "rdb/formats/row.h"
-#include "rdb/formats/single.h"
 
 #include <string.h>
 
@@ -20,7 +19,8 @@ static bool parquet_is_home(const struct filter *filter) {
     return filter->layout == LAYOUT_BLOCKED && filter->scheme != SCHEME_MURMUR;
 }
 
-static const char *parquet_limit(const struct filter *filter) {
+static const char *parquet_limit(const struct filter *filter, enum variant variant) {
+    (void)variant;
     const char *layers = single_limit(filter);
     if (layers) return layers;
     bool fits = filter->layers[0].nbits / 8 <= INT32_MAX;
@@ -40,7 +40,8 @@ static uint64_t parquet_size(const struct filter *filter) {
     return 1 + varint_size(2 * bytes) + sizeof(TAIL) + bytes;
 }
 
-static void parquet_encode(const struct filter *filter, struct writer *w) {
+static void parquet_encode(const struct filter *filter, enum variant variant, struct writer *w) {
+    (void)variant;
     const struct layer *layer = &filter->layers[0];
     put_u8(w, HEAD);
     uint64_t zigzag = 2 * layer_array_bytes(layer);
@@ -53,7 +54,9 @@ static void parquet_encode(const struct filter *filter, struct writer *w) {
 
 /* ---- Reading ------------------------------------------------------------------------------ */
 
-static const char *parquet_take(struct reader *r, struct single *s) {
+static const char *parquet_take(struct reader *r, const struct formats_options *options,
+                                struct single *s) {
+    (void)options;
     uint8_t tail[sizeof(TAIL)];
     if (take_u8(r) != HEAD) return "Thrift header";
     uint64_t zigzag = 0;
@@ -68,25 +71,25 @@ static const char *parquet_take(struct reader *r, struct single *s) {
     if (r->bad || memcmp(tail, TAIL, sizeof(tail)) != 0) return "Thrift header";
     uint64_t nbytes = zigzag / 2;
     if (zigzag % 2 != 0 || nbytes == 0 || nbytes % (BLOCKED_BLOCK_BITS / 8) != 0) return "numBytes";
+    s->geometry = (struct geometry){LAYOUT_BLOCKED, SCHEME_XXH64};
     s->nbits = nbytes * 8;
     s->nhashes = BLOCKED_HASHES;
     return single_take_bits(r, s);
 }
 
-static enum status parquet_decode(struct reader *r, const struct formats_options *options,
-                                  uint64_t max_bytes, struct filter **out, const char **fault) {
-    struct single s = {.geometry = {LAYOUT_BLOCKED, SCHEME_XXH64}};
-    *fault = parquet_take(r, &s);
-    return *fault ? STATUS_CORRUPT : single_decode(&s, options, max_bytes, out, fault);
+/* numBytes is over 0, so its first byte is too; that of a portable file with k = 21 is 0. */
+static bool parquet_recognise(const uint8_t *bytes, size_t len) {
+    return len >= 2 && bytes[0] == HEAD && bytes[1] != 0;
 }
 
 const struct format_row PARQUET_ROW = {
-    .name = "parquet",
+    .takes = TAKES_CAPACITY | TAKES_EXPANSION,
     .is_home = parquet_is_home,
     .limit = parquet_limit,
     .advice = "layout is BLOCKED, use parquet",
     .needs = "layout is not BLOCKED, use portable",
     .size = parquet_size,
     .encode = parquet_encode,
-    .decode = parquet_decode,
+    .take = parquet_take,
+    .recognise = parquet_recognise,
 };

@@ -189,7 +189,8 @@ static bool is_redisbloom_layer(const struct layer *layer) {
            size.nhashes == layer->nhashes && layer->nbits % 8 == 0;
 }
 
-static const char *redisbloom_limit(const struct filter *filter) {
+static const char *redisbloom_limit(const struct filter *filter, enum variant variant) {
+    (void)variant;
     if (filter->is_foreign) return NULL;
     for (uint32_t i = 0; i < filter->nlayers; i++) {
         if (is_redisbloom_layer(&filter->layers[i])) continue;
@@ -202,7 +203,8 @@ static uint64_t redisbloom_size(const struct filter *filter) {
     return redisbloom_header_size(filter) + filter_array_bytes(filter);
 }
 
-static void redisbloom_encode(const struct filter *filter, struct writer *w) {
+static void redisbloom_encode(const struct filter *filter, enum variant variant, struct writer *w) {
+    (void)variant;
     redisbloom_encode_header(filter, w->at);
     w->at += redisbloom_header_size(filter);
     for (uint32_t i = 0; i < filter->nlayers; i++) single_put_bits(w, &filter->layers[i]);
@@ -245,8 +247,17 @@ fail:
     return st;
 }
 
+static bool redisbloom_recognise(const uint8_t *bytes, size_t len) {
+    struct reader r = {bytes, len, false};
+    struct filter *filter;
+    const char *fault;
+    if (redisbloom_decode_header(&r, &filter, &fault) != STATUS_OK) return false;
+    bool fits = filter_array_bytes(filter) == r.left;
+    filter_free(filter);
+    return fits;
+}
+
 const struct format_row REDISBLOOM_ROW = {
-    .name = "redisbloom",
     .is_home = redisbloom_is_home,
     .limit = redisbloom_limit,
     .advice = "hash is MURMUR, use redisbloom",
@@ -254,4 +265,5 @@ const struct format_row REDISBLOOM_ROW = {
     .size = redisbloom_size,
     .encode = redisbloom_encode,
     .decode = redisbloom_decode,
+    .recognise = redisbloom_recognise,
 };

@@ -1,5 +1,4 @@
-/* One format's row in the table of formats.c, and the rows there are. Only the files of this
- * directory include it.
+/* One format's row in the table of formats.c. Only the files of this directory include it.
  *
  * Every filter has at most one *home*, the format that is made for its layout and hash. Other
  * formats turn it away and advise that one; `sstable`, which is home to none, holds what is at
@@ -11,15 +10,16 @@
 #include "module/core/filter.h"
 #include "rdb/bytes.h"
 #include "rdb/formats/formats.h"
+#include "rdb/formats/single.h"
 
 struct format_row {
-    const char *name;
+    unsigned takes; // bits of enum formats_takes
 
     /* Whether this format is the filter's home. NULL: it is home to none. */
     bool (*is_home)(const struct filter *filter);
 
     /* Why it cannot hold a filter whose home it is; NULL if it can. */
-    const char *(*limit)(const struct filter *filter);
+    const char *(*limit)(const struct filter *filter, enum variant variant);
 
     /* The error when a filter at home here is to be written in another format. NULL: that format's
      * needs, below, are the error. */
@@ -28,14 +28,30 @@ struct format_row {
     /* The error when a filter at home in `portable` is to be written here. NULL: it can be. */
     const char *needs;
 
-    /* formats_size, formats_encode and formats_decode of this format. */
+    /* The reply when BF.IMPORT names the format. NULL: it can. */
+    const char *no_import;
+
+    /* formats_size and formats_encode of this format. */
     uint64_t (*size)(const struct filter *filter);
-    void (*encode)(const struct filter *filter, struct writer *w);
+    void (*encode)(const struct filter *filter, enum variant variant, struct writer *w);
+
+    /* Reading. A format of one layer has `take`, which reads the header, checks it, and finds the
+     * bits; it returns the field at fault, or NULL. The others have `decode`, which is
+     * formats_decode. */
+    const char *(*take)(struct reader *r, const struct formats_options *options, struct single *s);
     enum status (*decode)(struct reader *r, const struct formats_options *options,
                           uint64_t max_bytes, struct filter **out, const char **fault);
+
+    /* Whether the first bytes, and the length where they state it, are those of this format. NULL:
+     * there is nothing to recognise it by. */
+    bool (*recognise)(const uint8_t *bytes, size_t len);
+
+    /* The size that the format's own program would choose. False: it has none. NULL: filters of
+     * this format are sized as ours. */
+    bool (*plan)(const struct formats_request *request, struct single *s);
 };
 
-extern const struct format_row PORTABLE_ROW, SSTABLE_ROW, LEVELDB_ROW, PARQUET_ROW, REDISBLOOM_ROW,
-    VALKEYBLOOM_ROW;
+#define FORMATS_DECLARATION(NAME, word) extern const struct format_row NAME##_ROW;
+FORMATS(FORMATS_DECLARATION)
 
 #endif

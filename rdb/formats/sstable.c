@@ -4,7 +4,6 @@
 
 #include "module/core/limits.h"
 #include "rdb/formats/row.h"
-#include "rdb/formats/single.h"
 
 #include <math.h>
 
@@ -26,7 +25,8 @@ static uint32_t bits_of_capacity(uint64_t nbits, uint64_t capacity) {
     return rounded((double)nbits / (double)capacity);
 }
 
-static void sstable_encode(const struct filter *filter, struct writer *w) {
+static void sstable_encode(const struct filter *filter, enum variant variant, struct writer *w) {
+    (void)variant;
     const struct layer *layer = &filter->layers[0];
     put_u64(w, layer->nbits);
     put_u32(w, layer->nhashes);
@@ -36,14 +36,6 @@ static void sstable_encode(const struct filter *filter, struct writer *w) {
 }
 
 /* ---- Reading ------------------------------------------------------------------------------ */
-
-static const char *sstable_take(struct reader *r, uint32_t *bits_per_key, struct single *s) {
-    s->nbits = take_u64(r);
-    s->nhashes = take_u32(r);
-    *bits_per_key = take_u32(r);
-    if (r->bad) return "shorter than its header";
-    return *bits_per_key < 1 ? "bits per key" : single_take_bits(r, s);
-}
 
 /* m / bits per key. A filter cannot keep more bits per key than BITSPERKEY accepts: they are
  * computed from m / capacity again. There the capacity is the one that gives them, one of the two
@@ -62,23 +54,37 @@ static bool can_export_again(uint64_t nbits, uint64_t capacity, uint32_t bits_pe
            bits_of_capacity(nbits, capacity) == bits_per_key;
 }
 
-static enum status sstable_decode(struct reader *r, const struct formats_options *options,
-                                  uint64_t max_bytes, struct filter **out, const char **fault) {
-    struct single s = {.geometry = {LAYOUT_CLASSIC, options->scheme}};
+static const char *take_header(struct reader *r, uint32_t *bits_per_key, struct single *s) {
+    s->nbits = take_u64(r);
+    s->nhashes = take_u32(r);
+    *bits_per_key = take_u32(r);
+    if (r->bad) return "shorter than its header";
+    return *bits_per_key < 1 ? "bits per key" : single_take_bits(r, s);
+}
+
+static const char *sstable_take(struct reader *r, const struct formats_options *options,
+                                struct single *s) {
     uint32_t bits_per_key;
-    *fault = sstable_take(r, &bits_per_key, &s);
-    if (*fault) return STATUS_CORRUPT;
-    s.capacity = capacity_of(s.nbits, bits_per_key);
-    s.bits_per_key = limits_is_bits_per_key(bits_per_key) ? bits_per_key : 0;
-    uint64_t capacity = options->capacity ? options->capacity : s.capacity;
-    *fault = "bits per key";
-    if (!can_export_again(s.nbits, capacity, bits_per_key)) return STATUS_CORRUPT;
-    return single_decode(&s, options, max_bytes, out, fault);
+    s->geometry = (struct geometry){LAYOUT_CLASSIC, options->scheme};
+    const char *fault = take_header(r, &bits_per_key, s);
+    if (fault) return fault;
+    s->capacity = capacity_of(s->nbits, bits_per_key);
+    s->bits_per_key = limits_is_bits_per_key(bits_per_key) ? bits_per_key : 0;
+    uint64_t capacity = options->capacity ? options->capacity : s->capacity;
+    return can_export_again(s->nbits, capacity, bits_per_key) ? NULL : "bits per key";
+}
+
+static bool sstable_recognise(const uint8_t *bytes, size_t len) {
+    struct formats_options options = {.scheme = SCHEME_XXH64};
+    struct reader r = {bytes, len, false};
+    struct single s = {0};
+    return sstable_take(&r, &options, &s) == NULL;
 }
 
 const struct format_row SSTABLE_ROW = {
-    .name = "sstable",
+    .takes = TAKES_CAPACITY | TAKES_EXPANSION | TAKES_HASH,
     .size = sstable_size,
     .encode = sstable_encode,
-    .decode = sstable_decode,
+    .take = sstable_take,
+    .recognise = sstable_recognise,
 };

@@ -395,7 +395,8 @@ static bool is_valkeybloom_layer(const struct filter *filter, uint32_t i) {
     return limits_is_error_rate(rate) && filter->layers[i].nbits % 8 == 0;
 }
 
-static const char *valkeybloom_limit(const struct filter *filter) {
+static const char *valkeybloom_limit(const struct filter *filter, enum variant variant) {
+    (void)variant;
     if (filter->is_foreign) return NULL;
     if (!items_are_legal(filter)) return "a layer is not as valkey-bloom fills it, use BF.SCANDUMP";
     for (uint32_t i = 0; i < filter->nlayers; i++) {
@@ -405,7 +406,9 @@ static const char *valkeybloom_limit(const struct filter *filter) {
     return NULL;
 }
 
-static void valkeybloom_encode(const struct filter *filter, struct writer *w) {
+static void valkeybloom_encode(const struct filter *filter, enum variant variant,
+                               struct writer *w) {
+    (void)variant;
     valkeybloom_encode_load(filter, w->at);
     w->at += valkeybloom_load_size(filter);
 }
@@ -427,8 +430,19 @@ static enum status valkeybloom_decode(struct reader *r, const struct formats_opt
     return STATUS_OK;
 }
 
+/* By the fields before the layers, which have narrow ranges. */
+static bool valkeybloom_recognise(const uint8_t *bytes, size_t len) {
+    struct reader r = {bytes, len, false};
+    uint8_t version = take_u8(&r);
+    take_u32(&r); // any expansion
+    double error_rate = take_f64(&r), ratio = take_f64(&r);
+    uint8_t flag = take_u8(&r);
+    uint64_t nlayers = take_u64(&r);
+    bool has_rates = error_rate > 0 && error_rate < 1 && ratio > 0 && ratio < 1;
+    return !r.bad && version == 1 && has_rates && flag <= 1 && nlayers <= LIMITS_MAX_LAYERS;
+}
+
 const struct format_row VALKEYBLOOM_ROW = {
-    .name = "valkeybloom",
     .is_home = valkeybloom_is_home,
     .limit = valkeybloom_limit,
     .advice = "hash is SIP13, use valkeybloom",
@@ -436,4 +450,5 @@ const struct format_row VALKEYBLOOM_ROW = {
     .size = valkeybloom_load_size,
     .encode = valkeybloom_encode,
     .decode = valkeybloom_decode,
+    .recognise = valkeybloom_recognise,
 };

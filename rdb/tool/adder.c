@@ -91,7 +91,8 @@ void adder_run(struct filter *filter, struct source *source, bool is_exact) {
     struct adder adder = {.filter = filter, .source = source};
     struct worker workers[THREADS_MAX];
     unsigned n = threads_number();
-    if (!is_exact) adder.sorter = sorter_new(filter, n);
+    bool can_sort = filter->layers[0].rule == RULE_STRIDE; // sorter.c knows no other
+    if (!is_exact && can_sort) adder.sorter = sorter_new(filter, n);
     pthread_mutex_init(&adder.taking, NULL);
     pthread_mutex_init(&adder.adding, NULL);
     pthread_cond_init(&adder.has_added, NULL);

@@ -21,13 +21,22 @@
 
 /* ---- The filter --------------------------------------------------------------------------- */
 
-/* A format that exists for one layout or hash only implies it, unless the user names another. */
+/* Whether the format has filters of its own sizes, with its own hash. */
+static bool has_own_sizes(const struct options *options) {
+    return options->format < (enum file_format)FORMAT_COUNT &&
+           formats_has_sizes((enum format)options->format);
+}
+
+/* A format that exists for one layout only implies it, unless the user names another. */
 static struct options with_implied(const struct options *given) {
     struct options options = *given;
+    bool names_none = !options.has_layout && !options.has_scheme;
     bool is_parquet = options.format == (enum file_format)FORMAT_PARQUET;
-    bool is_leveldb = options.format == (enum file_format)FORMAT_LEVELDB;
-    if (is_parquet && !options.has_layout && !options.has_scheme) options.layout = LAYOUT_BLOCKED;
-    if (is_leveldb && !options.has_layout && !options.has_scheme) options.scheme = SCHEME_LEVELDB;
+    if (is_parquet && names_none) options.layout = LAYOUT_BLOCKED;
+    if (has_own_sizes(&options) && !names_none) {
+        tool_die("--format %s has a layout and a hash of its own, leave --layout and --hash out",
+                 file_format_name(options.format));
+    }
     if (options.bits_per_key == 0 && options.error_rate == 0) {
         options.error_rate = DEFAULT_ERROR_RATE;
     }
@@ -40,43 +49,24 @@ static _Noreturn void refuse(enum status st, const struct options *options) {
              tool_layout_name(options->layout), tool_scheme_name(options->scheme));
 }
 
-/* LevelDB's arrays are whole bytes, 8 or more, and it computes k from bits per key in its own way.
- * This gives a filter of the bytes that LevelDB writes. */
-static struct sizing leveldb_size(const struct options *options, uint64_t capacity) {
-    struct sizing size;
-    struct geometry geometry = {LAYOUT_CLASSIC, SCHEME_LEVELDB};
-    double bits_per_key = options->bits_per_key;
-    bool fits = bits_per_key != 0 ? sizing_by_bits(capacity, bits_per_key, geometry, &size)
-                                  : sizing_by_error(capacity, options->error_rate, geometry, &size);
-    size.nbits = fits && size.nbits > 64 ? layer_bytes(size.nbits) * 8 : 64;
-    if (!fits || size.nbits > sizing_max_bits(geometry)) refuse(STATUS_PARAM, options);
-    if (bits_per_key != 0) {
-        double k = bits_per_key * 0.69; // LevelDB's ln 2
-        size.nhashes = k < 1 ? 1 : k > SIZING_MAX_HASHES ? SIZING_MAX_HASHES : (uint32_t)k;
-    }
-    return size;
-}
-
-/* Decodes an empty filter from LevelDB's bytes without a set bit. */
-static struct filter *new_leveldb(const struct options *options, uint64_t capacity) {
-    struct sizing size = leveldb_size(options, capacity);
-    size_t nbytes = (size_t)layer_bytes(size.nbits);
-    uint8_t *bytes = mem_alloc_zeroed(nbytes + 1);
-    if (!bytes) refuse(STATUS_NOMEM, options);
-    bytes[nbytes] = (uint8_t)size.nhashes;
-    struct formats_options how = {.capacity = capacity};
+/* A filter of the size that the format's own program would give it. */
+static struct filter *new_of_format(const struct options *options, uint64_t capacity) {
+    struct formats_request request = {.capacity = capacity,
+                                      .error_rate = options->error_rate,
+                                      .bits_per_key = options->bits_per_key,
+                                      .variant = options->variant};
     struct filter *filter;
-    const char *fault;
-    enum status st =
-        formats_decode(FORMAT_LEVELDB, bytes, nbytes + 1, &how, FILTER_NO_LIMIT, &filter, &fault);
-    mem_free(bytes);
-    if (st != STATUS_OK) refuse(st, options);
+    enum status st = formats_new((enum format)options->format, &request, &filter);
+    if (st == STATUS_NOMEM) refuse(st, options);
+    if (st != STATUS_OK) {
+        tool_die("%s has no filter of this size and error rate", file_format_name(options->format));
+    }
     return filter;
 }
 
 static struct filter *new_filter(const struct options *options, uint64_t capacity) {
     if (capacity == 0) capacity = 1;
-    if (options->scheme == SCHEME_LEVELDB) return new_leveldb(options, capacity);
+    if (has_own_sizes(options)) return new_of_format(options, capacity);
     struct filter_params params = {.capacity = capacity,
                                    .error_rate = options->error_rate,
                                    .bits_per_key = options->bits_per_key,
@@ -89,6 +79,12 @@ static struct filter *new_filter(const struct options *options, uint64_t capacit
     return filter;
 }
 
+/* What hashing depends on. */
+static struct filter shape_of(const struct filter *filter) {
+    return (struct filter){
+        .layout = filter->layout, .scheme = filter->scheme, .seed = filter->seed};
+}
+
 static void hash_batch(const struct filter *shape, const struct item *batch, size_t n,
                        struct hash *hashes) {
     for (size_t i = 0; i < n; i++) hashes[i] = filter_hash(shape, batch[i].bytes, batch[i].len);
@@ -99,7 +95,7 @@ static void hash_batch(const struct filter *shape, const struct item *batch, siz
 struct items_source {
     struct source source;
     struct items *items;
-    struct filter shape; // layout and hash: hashing depends on nothing else
+    struct filter shape;
     struct progress progress;
 };
 
@@ -124,7 +120,7 @@ static void add_items(struct filter *filter, struct items *items, uint64_t bytes
     struct items_source from = {
         .source = {take_items, hash_items},
         .items = items,
-        .shape = {.layout = filter->layout, .scheme = filter->scheme},
+        .shape = shape_of(filter),
     };
     progress_begin(&from.progress, "adding", bytes);
     adder_run(filter, &from.source, is_exact);
@@ -152,7 +148,12 @@ static void hashes_are_there(struct source *source, struct block *block) {
 }
 
 static void spool_items(struct spool *spool, struct items *items, const struct options *options) {
-    struct filter shape = {.layout = options->layout, .scheme = options->scheme};
+    struct filter *smallest = new_filter(options, 1), shape = shape_of(smallest);
+    filter_free(smallest);
+    if (scheme_row(shape.scheme)->reads_item) {
+        tool_die("--format %s needs --capacity, or items from files",
+                 file_format_name(options->format));
+    }
     struct item batch[ITEMS_BATCH];
     struct progress progress;
     progress_begin(&progress, "hashing", 0);

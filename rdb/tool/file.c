@@ -121,7 +121,10 @@ struct filter *file_load(const char *path, const struct options *options,
     struct bytes bytes = get_bytes(path);
     bool is_named = options->from != FILE_UNKNOWN;
     enum file_format found = is_named ? options->from : recognise(path, &bytes);
-    struct formats_options how = {options->capacity, 0, options->scheme, true};
+    struct formats_options how = {.capacity = options->capacity,
+                                  .scheme = options->scheme,
+                                  .variant = options->variant,
+                                  .keep_foreign = true};
     struct filter *filter = NULL;
     const char *fault = NULL;
     enum status st = found == FILE_DUMP ? decode_dump(&bytes, &filter, &fault)
@@ -170,8 +173,9 @@ static const char *dump_obstacle(const struct filter *filter) {
 
 enum file_format file_default_format(const struct filter *filter) {
     if (filter->is_foreign) return foreign_format(filter);
-    if (!formats_obstacle(filter, FORMAT_PORTABLE)) return FILE_PORTABLE;
-    if (!formats_obstacle(filter, FORMAT_PARQUET)) return (enum file_format)FORMAT_PARQUET;
+    if (!formats_obstacle(filter, FORMAT_PORTABLE, VARIANT_NONE)) return FILE_PORTABLE;
+    if (!formats_obstacle(filter, FORMAT_PARQUET, VARIANT_NONE))
+        return (enum file_format)FORMAT_PARQUET;
     return FILE_DUMP;
 }
 
@@ -182,7 +186,7 @@ void file_check_format(const struct filter *filter, enum file_format format) {
         if (field) tool_die("cannot write dump: %s's field %s is out of its range", whose, field);
         return;
     }
-    const char *obstacle = formats_obstacle(filter, (enum format)format);
+    const char *obstacle = formats_obstacle(filter, (enum format)format, VARIANT_NONE);
     if (obstacle) {
         tool_die("cannot write %s: %s (the format dump holds any filter)", file_format_name(format),
                  obstacle);
@@ -224,7 +228,7 @@ static void save_as(const struct filter *filter, enum file_format format, const 
     } else {
         size_t len = (size_t)formats_size(filter, (enum format)format);
         uint8_t *bytes = tool_alloc(len);
-        formats_encode(filter, (enum format)format, bytes);
+        formats_encode(filter, (enum format)format, VARIANT_NONE, bytes);
         output_write(bytes, len);
         mem_free(bytes);
     }

@@ -72,14 +72,7 @@ void *tool_alloc(size_t size) {
 }
 
 const char *tool_scheme_name(enum scheme scheme) {
-    switch (scheme) {
-    case SCHEME_XXH64: return "xxh64";
-    case SCHEME_FNV1A: return "fnv1a";
-    case SCHEME_MURMUR: return "murmur";
-    case SCHEME_SIP13: return "sip13";
-    case SCHEME_LEVELDB: return "leveldb";
-    default: return "unknown";
-    }
+    return scheme_row(scheme)->word;
 }
 
 const char *tool_layout_name(enum layout layout) {

@@ -22,6 +22,7 @@ struct options {
     enum scheme scheme;
     bool has_layout, has_scheme;     // given, not the defaults
     enum file_format from, format;   // FILE_UNKNOWN: not given
+    enum variant variant;            // of Cassandra's filters
     const char *output;              // NULL: standard output
     const char *key, *host, *socket; // NULL: not given
     int port, database;

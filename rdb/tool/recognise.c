@@ -1,9 +1,8 @@
 /* What the bytes of a file are. See recognise.h.
  *
- * A dump begins with its magic. No other format can begin so: k would be over 255, m over 2^60.
- * Parquet begins with 0x15 and a byte over 0; a portable file with k = 21 begins with 0x15 and 0.
- * Three formats state the length of the file in their first bytes, each at another place, so that a
- * file fits one of them only. valkey-bloom's begins with four fields of narrow range. */
+ * A dump begins with its magic. No other format can begin so: k would be over 255, m over 2^60. The
+ * formats that can be recognised have a magic number, or state the length of the file in their
+ * first or last bytes, each at another place, so that a file fits one of them only. */
 
 #include "rdb/tool/recognise.h"
 
@@ -19,38 +18,10 @@ static bool begins(const uint8_t *bytes, size_t len, const char *magic) {
     return len >= n && memcmp(bytes, magic, n) == 0;
 }
 
-/* ---- Filters ------------------------------------------------------------------------------ */
-
-/* Whether the fields and the length are those of this format. With no bytes allowed for the filter,
- * the decoders end before the bits: a sound one is STATUS_NOMEM. */
-static bool fits(enum format format, const uint8_t *bytes, size_t len) {
-    struct formats_options how = {.scheme = SCHEME_XXH64};
-    struct filter *filter;
-    const char *fault;
-    return formats_decode(format, bytes, len, &how, 0, &filter, &fault) == STATUS_NOMEM;
-}
-
-/* Whether the fields before the layers of a BF.LOAD string could be those of a filter. The rest is
- * left to the decoder, which names what is wrong. */
-static bool begins_as_valkeybloom(const uint8_t *bytes, size_t len) {
-    struct reader r = {bytes, len, false};
-    uint8_t version = take_u8(&r);
-    take_u32(&r); // any expansion
-    double error_rate = take_f64(&r), ratio = take_f64(&r);
-    uint8_t flag = take_u8(&r);
-    return !r.bad && version == 1 && error_rate > 0 && error_rate < 1 && ratio > 0 && ratio < 1 &&
-           flag <= 1;
-}
-
 enum file_format recognise_format(const uint8_t *bytes, size_t len) {
-    static const enum format BY_LENGTH[] = {FORMAT_REDISBLOOM, FORMAT_PORTABLE, FORMAT_SSTABLE};
+    enum format format;
     if (begins(bytes, len, "BLOOMPRT")) return FILE_DUMP;
-    if (len >= 2 && bytes[0] == 0x15 && bytes[1] != 0) return (enum file_format)FORMAT_PARQUET;
-    for (size_t i = 0; i < sizeof(BY_LENGTH) / sizeof(BY_LENGTH[0]); i++) {
-        if (fits(BY_LENGTH[i], bytes, len)) return (enum file_format)BY_LENGTH[i];
-    }
-    bool is_valkeybloom = begins_as_valkeybloom(bytes, len);
-    return is_valkeybloom ? (enum file_format)FORMAT_VALKEYBLOOM : FILE_UNKNOWN;
+    return formats_recognise(bytes, len, &format) ? (enum file_format)format : FILE_UNKNOWN;
 }
 
 /* ---- Other files -------------------------------------------------------------------------- */
@@ -99,13 +70,17 @@ static bool is_text(const uint8_t *bytes, size_t len) {
     return true;
 }
 
+static bool ends_in_k(const uint8_t *bytes, size_t len) {
+    return len >= 2 && bytes[len - 1] >= 1 && bytes[len - 1] <= SIZING_MAX_HASHES;
+}
+
 /* LevelDB's filters have k at the end and nothing else, as one in eight files has by chance. One
  * with the k of a portable file at its beginning is more likely such a file, cut off. */
 static bool may_be_leveldb(const uint8_t *bytes, size_t len) {
     struct reader r = {bytes, len, false};
     uint32_t k = take_u32(&r);
     bool is_portable = k >= 1 && k <= SIZING_MOST_HASHES;
-    return !is_portable && fits(FORMAT_LEVELDB, bytes, len);
+    return !is_portable && ends_in_k(bytes, len);
 }
 
 const char *recognise_other(const uint8_t *bytes, size_t len) {

@@ -83,8 +83,9 @@ static void find_items(const char *name, enum scheme scheme) {
 static bool is_all_fresh(const struct filter *filter, struct hash hash) {
     const struct layer *layer = &filter->layers[0];
     uint64_t seen[SIZING_MAX_HASHES];
+    struct walk walk = walk_begin((enum rule)layer->rule, hash, layer->nbits);
     for (uint32_t i = 0; i < layer->nhashes; i++) {
-        uint64_t pos = layer_position(layer, hash_walk(filter->scheme, hash, i));
+        uint64_t pos = layer_position(layer, walk_next(&walk));
         if (layer->bits[pos >> 3] >> (pos & 7) & 1) return false;
         for (uint32_t j = 0; j < i; j++) {
             if (seen[j] == pos) return false;

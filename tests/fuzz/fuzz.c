@@ -90,7 +90,7 @@ static void check_layer(const struct filter *f, const struct layer *l) {
     CLAIM(l->capacity >= 1 && l->capacity <= INT64_MAX);
     CLAIM(l->items <= l->capacity || f->is_estimated || f->is_foreign);
     CLAIM(l->error_rate > 0 && l->error_rate <= 1);
-    CLAIM(l->layout == f->layout && l->shift == (f->scheme == SCHEME_LEVELDB ? 32 : 0));
+    CLAIM(l->layout == f->layout && l->shift == scheme_row(f->scheme)->shift);
     CLAIM(l->inverse == UINT64_MAX / l->nbits);
     if (f->layout == LAYOUT_COUNTING) CLAIM(l->nhashes <= 30);
     if (f->layout == LAYOUT_BLOCKED) CLAIM(l->nbits % 256 == 0 && l->nhashes == 8);
@@ -217,13 +217,20 @@ static void copy_and_pack(const struct filter *filter) {
 }
 
 static void export_and_import(const struct filter *filter, enum format format) {
-    if (formats_obstacle(filter, format)) return;
+    if (formats_obstacle(filter, format, VARIANT_NONE)) return;
     size_t size = (size_t)formats_size(filter, format);
     uint8_t *bytes = malloc(size);
     CLAIM(bytes);
-    formats_encode(filter, format, bytes);
-    struct formats_options options = {filter_capacity(filter), filter->expansion, filter->scheme,
-                                      filter->is_foreign};
+    formats_encode(filter, format, VARIANT_NONE, bytes);
+    const struct layer *first = &filter->layers[0];
+    bool is_old = filter->scheme == SCHEME_CASSANDRA2;
+    struct formats_options options = {.capacity = filter_capacity(filter),
+                                      .expansion = filter->expansion,
+                                      .scheme = filter->scheme,
+                                      .variant = is_old ? VARIANT_OLD : VARIANT_4X,
+                                      .keep_foreign = filter->is_foreign,
+                                      .nbits = first->nbits,
+                                      .nhashes = first->nhashes};
     struct filter *back = NULL;
     const char *fault = NULL;
     enum status st = formats_decode(format, bytes, size, &options, FILTER_NO_LIMIT, &back, &fault);

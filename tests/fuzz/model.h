@@ -56,7 +56,7 @@ static uint64_t naive_sip13(uint64_t k0, uint64_t k1, uint8_t item) {
 
 static void hash_words(const struct model *model, uint8_t item, uint64_t *h1, uint64_t *h2) {
     enum scheme scheme = model->scheme;
-    struct hash hash = hash_item(scheme, &item, 1);
+    struct hash hash = scheme_hash(scheme, &model->seed, &item, 1);
     if (scheme == SCHEME_SIP13) {
         const uint64_t *keys = model->seed.keys;
         *h1 = naive_sip13(keys[0], keys[1], item);

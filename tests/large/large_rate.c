@@ -26,7 +26,7 @@ static struct hash item_hash(uint64_t i) {
         text[len++] = (char)('0' + i % 10); // digits backwards: as good an item as any
         i /= 10;
     } while (i > 0);
-    return hash_item(SCHEME_XXH64, text, len);
+    return scheme_hash(SCHEME_XXH64, NULL, text, len);
 }
 
 /* As many adds as the filter has room for; one in a few hundred does not count. */

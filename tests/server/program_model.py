@@ -23,6 +23,8 @@ from resp import error
 OWN, REDISBLOOM, VALKEYBLOOM = 0, 1, 2
 MAGICS = {b"BLOOMPRT": OWN, b"BLOOMFLT": VALKEYBLOOM}
 GENERATIONS = 4  # unless a command says otherwise
+# Formats whose bytes say which hash a filter has; Cassandra's do not, there VARIANT says it.
+TELLING = (b"guava", b"spark", b"go", b"bip37", b"rocksdb", b"datasketches", b"redisson")
 
 
 class Held:
@@ -46,7 +48,7 @@ class Contents:
     def __init__(self):
         self.dumps = {}  # payload -> Held
         self.scans = {}  # ((iterator, data), ...) -> Held
-        self.exports = {}  # (format, hash, data) -> set of items
+        self.exports = {}  # (format, hash or variant, data) -> set of items
         self.loads = {}  # argument of BF.LOAD -> Held
 
     def met_dump(self, payload, held):
@@ -56,7 +58,8 @@ class Contents:
         self.scans.setdefault(tuple(pieces), held.copy()).items.absorb(held.items)
 
     def met_export(self, form, scheme, data, items):
-        self.exports.setdefault((form.lower(), scheme.upper(), data), set()).update(items)
+        scheme = b"" if form.lower() in TELLING else scheme.upper()
+        self.exports.setdefault((form.lower(), scheme, data), set()).update(items)
 
 
 class Model:
@@ -261,7 +264,8 @@ def bf_import(model, db, words, reply):
     form = options[options.index(b"FORMAT") + 1].lower()
     scheme = options[options.index(b"HASH") + 1] if b"HASH" in options else b"XXH64"
     of_format = {b"leveldb": b"LEVELDB", b"redisbloom": b"MURMUR", b"valkeybloom": b"SIP13"}
-    scheme = of_format.get(form, scheme)  # the format may say it
+    scheme = b"" if form in TELLING else of_format.get(form, scheme)  # the format may say it
+    scheme = options[options.index(b"VARIANT") + 1] if form == b"cassandra" else scheme
     items = model.contents.exports.get((form, scheme, words[-1]), ())
     model.put(db, words[1], Held(items=items))
 

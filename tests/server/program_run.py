@@ -18,6 +18,7 @@ import sys
 from collections import namedtuple
 
 import programs_forgetting  # noqa: F401  (more entries of the tables)
+import programs_formats  # noqa: F401
 import programs_keyed  # noqa: F401
 from checks import changes
 from clock import CALM

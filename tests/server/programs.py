@@ -198,11 +198,13 @@ class Program:
     def fresh_export(self):
         key, form = self.filter(), self.one(*FORMATS)
         held, stats = self.model.get(self.db, key), self.read("BF.STATS", key)
-        data = self.read("BF.EXPORT", key, "FORMAT", form)
+        variant = ["VARIANT", self.one("old", "3.x", "4.x")] if form == "cassandra" else []
+        data = self.read("BF.EXPORT", key, "FORMAT", form, *variant)
         if data.is_error or stats.is_error or held is None:
             return None
         scheme = stats.plain[stats.plain.index("hash" if "hash" in stats.plain else b"hash") + 1]
         scheme = scheme if isinstance(scheme, bytes) else scheme.encode()
+        scheme = variant[1].encode() if variant else scheme
         self.model.contents.met_export(form.encode(), scheme, data.value, held.items.found(self.model.now_ms()))
         return form, scheme.decode(), data.value
 
@@ -391,7 +393,9 @@ def bf_import(p):
         return madd(p)
     form, scheme, data = known
     words = ["FORMAT", p.spelled(form)]
-    if scheme == "FNV1A" or p.chance(0.1):
+    if form == "cassandra":
+        words += [p.spelled("VARIANT"), p.spelled(scheme)]
+    elif scheme == "FNV1A" or p.chance(0.1):
         words += [p.spelled("HASH"), scheme if p.chance(0.9) else p.one("XXH64", "FNV1A")]
     return [[p.spelled("BF.IMPORT"), p.key(), *words, *p.options("BF.IMPORT"), p.spelled("DATA"), data]]
 

@@ -17,6 +17,7 @@ import mutations
 from checks import COMMANDS
 from filters import SHAPES, server_info, until
 from formats_model import FIXTURES
+from foreign_formats import SAMPLES, import_foreign
 from resp import OK
 
 RUNS = int(os.environ.get("BLOOMPORT_FUZZ_RUNS") or 2000)
@@ -27,6 +28,7 @@ RELOAD_EVERY = 40 if RUNS > 10_000 else 5  # batches
 GOLDEN = Path(__file__).resolve().parents[1] / "golden"
 SMALL = [shape for shape in SHAPES if shape != "pieces"]
 FORMATS = ("portable", "sstable", "leveldb", "parquet", "redisbloom")
+FEW = [b"%d" % i for i in range(20)]
 
 
 def make_filters(connection):
@@ -43,6 +45,9 @@ def make_filters(connection):
             if count:
                 connection.call("BF.MADD", key, *map(str, range(min(count, 40))))
             keys.append(key)
+    for name, model in SAMPLES.items():
+        assert import_foreign(connection.call, name, model.empty().add_all(FEW)) == OK
+        keys.append(name)
     return keys
 
 
@@ -234,10 +239,16 @@ def exports_of(connection):
     return found
 
 
+def foreign_exports():
+    """[(format and its VARIANT, data)] of filters of other libraries; the empty ones have headers of their own."""
+    return [((one.name, *one.words), data) for one in SAMPLES.values() for data in (one.data, one.empty().add_all(FEW).data)]
+
+
 def test_mutated_imports_are_refused_or_stand_everything(connection):
     source = mutations.seeded("import", SEED)
     exports = exports_of(connection)
     assert {form for form, _ in exports} == set(FORMATS)
+    exports = [((form,), data) for form, data in exports] + foreign_exports()
     tally = Tally("BF.IMPORT")
     for batch in range(max(1, RUNS // BATCH // 4)):
         words = []
@@ -252,7 +263,7 @@ def test_mutated_imports_are_refused_or_stand_everything(connection):
             options = source.choice(
                 ((), ("CAPACITY", source.choice((1, 5, 1 << 40, (1 << 63) - 1))), ("EXPANSION", "2"), ("HASH", "FNV1A"))
             )
-            words.append(("BF.IMPORT", "i%d" % i, "FORMAT", form, *options, "REPLACE", "DATA", data))
+            words.append(("BF.IMPORT", "i%d" % i, "FORMAT", *form, *options, "REPLACE", "DATA", data))
         replies = connection.pipeline(words)
         for command, reply in zip(words, replies):
             assert_plain(reply, command)

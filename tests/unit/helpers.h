@@ -93,10 +93,15 @@ UNUSED static const struct seed ITEM_SEED = {{UINT64_C(0x0706050403020100), 1, U
 UNUSED static struct hash item_hash(enum scheme scheme, uint64_t i) {
     char text[24];
     int len = snprintf(text, sizeof text, "%llu", (unsigned long long)i);
-    if (scheme == SCHEME_SIP13) {
-        return hash_of_sip13(&ITEM_SEED, (const uint8_t *)text, (size_t)len);
-    }
-    return hash_item(scheme, text, (size_t)len);
+    return scheme_hash(scheme, &ITEM_SEED, text, (size_t)len);
+}
+
+/* Value i of an item's walk. */
+UNUSED static uint64_t walk_value(enum scheme scheme, struct hash hash, uint64_t nbits,
+                                  uint32_t i) {
+    struct walk walk = walk_begin(scheme_row(scheme)->rule, hash, nbits);
+    for (uint32_t j = 0; j < i; j++) walk_next(&walk);
+    return walk_next(&walk);
 }
 
 /* ---- An allocator that counts, hands out dirty memory, and fails on demand ---- */

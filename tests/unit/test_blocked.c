@@ -255,7 +255,7 @@ static void the_block_of_parquet_mr_for_a0_to_a9_comes_out_byte_by_byte(void **s
         assert_int_equal(layer_init(&layer, (struct sizing){256, 8}, BLOCKED, 10, 0.5), STATUS_OK);
         for (char i = '0'; i <= '9'; i++) {
             char item[2] = {'a', i};
-            assert_true(layer_add(&layer, hash_item(SCHEME_XXH64, item, 2)).added);
+            assert_true(layer_add(&layer, scheme_hash(SCHEME_XXH64, NULL, item, 2)).added);
         }
         assert_memory_equal(layer.bits, PUBLISHED, sizeof PUBLISHED);
         assert_true(layer.items == 10 && layer.ones == layer_count_ones(&layer));

@@ -64,7 +64,7 @@ static void first_word_of_xxh64_is_the_published_hash_at_seed_0(void **state) {
     (void)state;
     for (size_t i = 0; i < sizeof PUBLISHED / sizeof *PUBLISHED; i++) {
         const char *text = PUBLISHED[i].text;
-        struct hash hash = hash_item(SCHEME_XXH64, text, strlen(text));
+        struct hash hash = scheme_hash(SCHEME_XXH64, NULL, text, strlen(text));
         assert_true(hash.a == PUBLISHED[i].seed0);
     }
 }
@@ -83,7 +83,7 @@ static void both_words_of_xxh64_follow_the_specification_at_seeds_0_and_1(void *
     uint8_t bytes[300];
     for (size_t len = 0; len <= sizeof bytes; len++) {
         for (size_t i = 0; i < len; i++) bytes[i] = (uint8_t)rng_next(&r);
-        struct hash hash = hash_item(SCHEME_XXH64, bytes, len);
+        struct hash hash = scheme_hash(SCHEME_XXH64, NULL, bytes, len);
         assert_true(hash.a == spec_xxh64(bytes, len, 0));
         assert_true(hash.b == spec_xxh64(bytes, len, 1));
     }
@@ -92,21 +92,22 @@ static void both_words_of_xxh64_follow_the_specification_at_seeds_0_and_1(void *
 static void xxh64_does_not_depend_on_where_the_bytes_lie(void **state) {
     (void)state;
     char buffer[64];
-    struct hash aligned = hash_item(SCHEME_XXH64, "0123456789abcdef0123456789abcdef012", 35);
+    struct hash aligned =
+        scheme_hash(SCHEME_XXH64, NULL, "0123456789abcdef0123456789abcdef012", 35);
     for (size_t shift = 0; shift < 16; shift++) {
         memcpy(buffer + shift, "0123456789abcdef0123456789abcdef012", 35);
-        struct hash hash = hash_item(SCHEME_XXH64, buffer + shift, 35);
+        struct hash hash = scheme_hash(SCHEME_XXH64, NULL, buffer + shift, 35);
         assert_true(hash.a == aligned.a && hash.b == aligned.b);
     }
 }
 
 static void items_may_hold_zero_bytes(void **state) {
     (void)state;
-    struct hash one = hash_item(SCHEME_XXH64, "a\0b", 3);
-    struct hash other = hash_item(SCHEME_XXH64, "a\0c", 3);
+    struct hash one = scheme_hash(SCHEME_XXH64, NULL, "a\0b", 3);
+    struct hash other = scheme_hash(SCHEME_XXH64, NULL, "a\0c", 3);
     assert_true(one.a != other.a && one.b != other.b);
-    one = hash_item(SCHEME_FNV1A, "a\0b", 3);
-    other = hash_item(SCHEME_FNV1A, "a\0c", 3);
+    one = scheme_hash(SCHEME_FNV1A, NULL, "a\0b", 3);
+    other = scheme_hash(SCHEME_FNV1A, NULL, "a\0c", 3);
     assert_true(one.a != other.a && one.b != other.b);
 }
 
@@ -136,7 +137,7 @@ static void splitmix_gives_the_published_words(void **state) {
 static void fnv1a_scheme_splits_the_mix_into_low_and_high_half(void **state) {
     (void)state;
     // Computed independently: mix("foobar") = 5df295413403de4f.
-    struct hash hash = hash_item(SCHEME_FNV1A, "foobar", 6);
+    struct hash hash = scheme_hash(SCHEME_FNV1A, NULL, "foobar", 6);
     assert_true(hash.a == 0x3403de4f);
     assert_true(hash.b == 0x5df29541);
 }
@@ -149,7 +150,7 @@ static void fnv1a_layer_of_the_own_vector_has_its_published_bits(void **state) {
     for (int i = 0; i < 4; i++) {
         char key[8];
         snprintf(key, sizeof key, "key%d", i);
-        layer_add(&layer, hash_item(SCHEME_FNV1A, key, 4));
+        layer_add(&layer, scheme_hash(SCHEME_FNV1A, NULL, key, 4));
     }
     static const uint8_t expected[4] = {0x26, 0x82, 0x7f, 0x01};
     assert_memory_equal(layer.bits, expected, sizeof expected);
@@ -237,17 +238,17 @@ static void the_walk_of_sip13_is_reduced_by_a_prime(void **state) {
     (void)state;
     const uint64_t prime = UINT64_MAX - 58;
     struct hash hash = {prime - 2, 1};
-    assert_true(hash_walk(SCHEME_SIP13, hash, 0) == prime - 2);
-    assert_true(hash_walk(SCHEME_SIP13, hash, 1) == 1);
-    assert_true(hash_walk(SCHEME_SIP13, hash, 2) == 0);
-    assert_true(hash_walk(SCHEME_SIP13, hash, 3) == 1);
-    assert_true(hash_walk(SCHEME_SIP13, hash, 60) == 58);
-    assert_true(hash_walk(SCHEME_SIP13, hash, 61) == 0); // wrapped at 2^64
-    assert_true(hash_walk(SCHEME_XXH64, hash, 2) == prime);
+    assert_true(walk_value(SCHEME_SIP13, hash, 1, 0) == prime - 2);
+    assert_true(walk_value(SCHEME_SIP13, hash, 1, 1) == 1);
+    assert_true(walk_value(SCHEME_SIP13, hash, 1, 2) == 0);
+    assert_true(walk_value(SCHEME_SIP13, hash, 1, 3) == 1);
+    assert_true(walk_value(SCHEME_SIP13, hash, 1, 60) == 58);
+    assert_true(walk_value(SCHEME_SIP13, hash, 1, 61) == 0); // wrapped at 2^64
+    assert_true(walk_value(SCHEME_XXH64, hash, 1, 2) == prime);
     hash = (struct hash){UINT64_MAX, UINT64_MAX};
-    assert_true(hash_walk(SCHEME_SIP13, hash, 0) == UINT64_MAX);
-    assert_true(hash_walk(SCHEME_SIP13, hash, 1) == UINT64_MAX);
-    assert_true(hash_walk(SCHEME_SIP13, hash, 2) == 56);
+    assert_true(walk_value(SCHEME_SIP13, hash, 1, 0) == UINT64_MAX);
+    assert_true(walk_value(SCHEME_SIP13, hash, 1, 1) == UINT64_MAX);
+    assert_true(walk_value(SCHEME_SIP13, hash, 1, 2) == 56);
 }
 
 int main(void) {

@@ -39,8 +39,7 @@ static struct counter counter_new(enum scheme scheme) {
 
 static inline struct hash counter_next(struct counter *c) {
     const uint8_t *bytes = (const uint8_t *)c->text;
-    struct hash hash = c->scheme == SCHEME_SIP13 ? hash_of_sip13(&SEED, bytes, c->len)
-                                                 : hash_item(c->scheme, bytes, c->len);
+    struct hash hash = scheme_hash(c->scheme, &SEED, bytes, c->len);
     size_t i = c->len;
     while (i > 0 && c->text[i - 1] == '9') c->text[--i] = '0';
     if (i > 0) {

@@ -178,8 +178,8 @@ static void sizes_and_positions_are_the_recorded_ones(void **state) {
         layer_set_geometry(&layer, (struct geometry){LAYOUT_CLASSIC, SCHEME_SIP13});
         layer_set_nbits(&layer, size.nbits);
         for (uint32_t i = 0; i < size.nhashes; i++) {
-            uint64_t walk = hash_walk(SCHEME_SIP13, hash, i);
-            assert_int_equal(layer_position(&layer, walk), ROWS[row].positions[i]);
+            uint64_t value = walk_value(SCHEME_SIP13, hash, size.nbits, i);
+            assert_int_equal(layer_position(&layer, value), ROWS[row].positions[i]);
         }
     }
 }
@@ -787,8 +787,8 @@ static void what_our_own_type_cannot_have_is_an_obstacle(void **state) {
 static void the_format_keeps_foreign_filters_or_makes_them_ours(void **state) {
     (void)state;
     struct filter *filter = grown();
-    assert_null(formats_obstacle(filter, FORMAT_VALKEYBLOOM));
-    assert_string_equal(formats_obstacle(filter, FORMAT_PORTABLE),
+    assert_null(formats_obstacle(filter, FORMAT_VALKEYBLOOM, VARIANT_NONE));
+    assert_string_equal(formats_obstacle(filter, FORMAT_PORTABLE, VARIANT_NONE),
                         "hash is SIP13, use valkeybloom");
     struct bytes bytes = encode(filter);
     for (int keep = 0; keep < 2; keep++) {
@@ -799,7 +799,7 @@ static void the_format_keeps_foreign_filters_or_makes_them_ours(void **state) {
                                         FILTER_NO_LIMIT, &out, &fault),
                          STATUS_OK);
         assert_int_equal(out->is_foreign, keep);
-        assert_null(formats_obstacle(out, FORMAT_VALKEYBLOOM));
+        assert_null(formats_obstacle(out, FORMAT_VALKEYBLOOM, VARIANT_NONE));
         struct bytes again = encode(out); // also of our own: the ratio is valkey-bloom's default
         assert_same_bytes(&again, &bytes);
         free(again.at);
