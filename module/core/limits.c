@@ -33,7 +33,7 @@ bool limits_is_seed(enum scheme scheme, const struct seed *seed) {
     for (size_t i = row->seed_bytes + row->extra_bytes; i < HASH_SEED_BYTES; i++) {
         if (bytes[i] != 0) return false;
     }
-    return true;
+    return scheme != SCHEME_DATASKETCHES || bytes[8] <= 1; // a flag
 }
 
 bool limits_is_forgetting(enum layout layout, uint32_t expansion, uint32_t window,

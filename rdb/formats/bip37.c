@@ -57,7 +57,7 @@ static const char *bip37_take(struct reader *r, const struct formats_options *op
     uint64_t nbytes = take_length(r);
     s->nbits = nbytes * 8;
     if (r->bad || r->left < TRAILER_BYTES) return "shorter than its fields";
-    if (nbytes == 0) return "number of bytes";
+    if (nbytes == 0) return "length of the bits";
     if (r->left - TRAILER_BYTES != nbytes) return "length is not that of m bits";
     struct reader trailer = {r->at + nbytes, TRAILER_BYTES, false};
     r->left = (size_t)nbytes;

@@ -70,7 +70,7 @@ static const char *take_counted(struct reader *r, struct single *s) {
     const char *fault = single_take_bits(r, s);
     if (fault) return fault;
     s->seed.keys[1] = ones != NOT_COUNTED;
-    return ones == NOT_COUNTED || ones == bits_count(s->bits, s->nbytes) ? NULL : "set bits";
+    return ones == NOT_COUNTED || ones == bits_count(s->bits, s->nbytes) ? NULL : "count of set bits";
 }
 
 static const char *datasketches_take(struct reader *r, const struct formats_options *options,
@@ -88,7 +88,7 @@ static const char *datasketches_take(struct reader *r, const struct formats_opti
     if (r->bad) return "shorter than its header";
     if (zero != 0) return "header";
     if (!empty) return take_counted(r, s);
-    if (r->left > 0) return "bytes after an empty filter";
+    if (r->left > 0) return "length is not that of an empty filter";
     if (s->nhashes < 1 || s->nhashes > SIZING_MOST_HASHES) return "k";
     return s->nbits < 1 ? "m" : NULL;
 }
