@@ -10,7 +10,7 @@ import pytest
 
 from checks import NO_MEMORY, dump, filter_state, keyspace, load, look_up_all
 from foreign_fixtures import IMPORTABLE
-from foreign_formats import SAMPLES, Bip37, Cassandra, Datasketches, Go, Guava, Rocksdb, RocksdbLegacy, Spark
+from foreign_formats import SAMPLES, Bip37, Cassandra, Datasketches, Go, Guava, Rocksdb, RocksdbLegacy, Spark, compact_size
 from resp import OK, ZERO, error
 
 MODULE_ARGS = ["max-bytes", "2000000"]  # 24 bytes of DataSketches may claim 32 GiB of zeros
@@ -62,7 +62,8 @@ EACH = pytest.mark.parametrize("name", SMALL)
 # ---- Fields --------------------------------------------------------------------------------------
 
 BITS = bytes(range(1, 9))  # one word
-K, M, LENGTH = r"\bk\b", r"\bm\b|length|words", r"length|shorter|\bm\b"
+LINES = "line"
+K, M, LENGTH = r"\bk\b", r"\bm\b|length|words", r"length|bytes after|shorter|\bm\b"
 
 
 def guava(strategy=1, k=3, words=1, bits=BITS):
@@ -150,37 +151,41 @@ WRONG = [
     *[("cassandra", cassandra(k=x), K) for x in (0, 256, NEGATIVE, MOST)],
     *[("cassandra", cassandra(words=x), M) for x in (0, 2, NEGATIVE, -(2**31), MOST)],
     ("cassandra", cassandra(words=0, bits=b""), M),
-    *[("bip37", bip37(k=x), K + "|nHashFuncs") for x in (0, 256, 2**31, 2**32 - 1)],
-    ("bip37", bip37(b"\x00", b""), M + "|size"),
-    *[("bip37", bip37(start), M + "|size|shorter") for start in (b"\x07", b"\x09", b"\x00", b"\xfc")],
-    *[("bip37", bip37(start), M + "|size|shorter") for start in (b"\xfd\x08\x00", b"\xfe\x08\x00\x00\x00", b"\xff\x08" + bytes(7))],
-    *[("bip37", bip37(start), M + "|size|shorter") for start in (b"\xfd\xff\xff", b"\xfe\xff\xff\xff\xff", b"\xff" + b"\xff" * 8)],
-    ("rocksdb", b"", ""),
-    ("rocksdb", rocksdb(bits=b""), ""),
-    ("rocksdb", rocksdb(bits=bytes(63)), ""),
-    ("rocksdb", rocksdb(bits=bytes(65)), ""),
+    *[("bip37", bip37(k=x), K) for x in (0, 51, 255, 256, 2**31, 2**32 - 1)],
+    ("bip37", bip37(b"\x00", b""), M + "|length of the bits"),
+    *[("bip37", bip37(start), M + "|length of the bits|shorter") for start in (b"\x07", b"\x09", b"\x00", b"\xfc")],
+    *[("bip37", bip37(start), M + "|length of the bits|shorter") for start in (b"\xfd\x08\x00", b"\xfe\x08\x00\x00\x00", b"\xff\x08" + bytes(7))],
+    *[("bip37", bip37(start), M + "|length of the bits|shorter") for start in (b"\xfd\xff\xff", b"\xfe\xff\xff\xff\xff", b"\xff" + b"\xff" * 8)],
+    ("bip37", bip37(compact_size(36001), bytes(36001)), "length of the bits"),
+    ("rocksdb", b"", LINES),
+    ("rocksdb", rocksdb(bits=b""), LINES),
+    ("rocksdb", rocksdb(bits=bytes(63)), LINES),
+    ("rocksdb", rocksdb(bits=bytes(65)), LINES),
     *[("rocksdb", rocksdb(trailer=bytes([0xFF, 0, x, 0, 0])), K) for x in (0, 31)],
-    *[("rocksdb", rocksdb(trailer=bytes([0xFF, 0, x << 5 | 3, 0, 0])), "") for x in range(1, 8)],
-    *[("rocksdb", rocksdb(trailer=bytes([0xFF, x, 3, 0, 0])), "") for x in (1, 2, 128, 255)],
-    *[("rocksdb", rocksdb(trailer=bytes([0xFF, 0, 3, *x])), "") for x in ((1, 0), (0, 1), (255, 255))],
-    *[("rocksdb", rocksdb(trailer=bytes([x, 0, 3, 0, 0])), "") for x in (0xFE, 0x80, 0x00)],
-    *[("rocksdb", legacy(k=x), "") for x in (0, 128, 254)],
-    *[("rocksdb", legacy(lines=x), "") for x in (0, 2, 3, 4, 2**25, 2**26, 2**31, 2**32 - 1)],
-    ("rocksdb", legacy(bits=bytes(127) + b"\x01", lines=1), ""),  # a line of 128 bytes
-    ("rocksdb", legacy(bits=bytes(95) + b"\x01", lines=3), ""),  # three of 32 bytes
-    ("rocksdb", legacy(bits=b"", lines=0), ""),
-    *[("datasketches", datasketches(longs=x), "") for x in (0, 3, 5, 255)],
+    *[("rocksdb", rocksdb(trailer=bytes([0xFF, 0, x << 5 | 3, 0, 0])), "size of a line") for x in range(1, 8)],
+    *[("rocksdb", rocksdb(trailer=bytes([0xFF, x, 3, 0, 0])), "kind of filter") for x in (1, 2, 128, 255)],
+    *[("rocksdb", rocksdb(trailer=bytes([0xFF, 0, 3, *x])), "trailer") for x in ((1, 0), (0, 1), (255, 255))],
+    *[("rocksdb", rocksdb(trailer=bytes([x, 0, 3, 0, 0])), LINES) for x in (0xFE, 0x80, 0x00)],
+    *[("rocksdb", legacy(k=x), K) for x in (0, 31, 128, 254)],
+    *[("rocksdb", legacy(lines=x), LINES) for x in (0, 2, 3, 4, 2**25, 2**26, 2**31, 2**32 - 1)],
+    ("rocksdb", legacy(bits=bytes(127) + b"\x01", lines=1), LINES),  # a line of 128 bytes
+    ("rocksdb", legacy(bits=bytes(95) + b"\x01", lines=3), LINES),  # three of 32 bytes
+    ("rocksdb", legacy(bits=b"", lines=0), LINES),
+    *[("datasketches", datasketches(longs=x), "length of the header") for x in (0, 3, 5, 255)],
     *[("datasketches", datasketches(version=x), "version") for x in (0, 2, 255)],
     *[("datasketches", datasketches(family=x), "family") for x in (0, 20, 22, 255)],
     *[("datasketches", datasketches(k=x), K) for x in (0, 256, 65535)],
     *[("datasketches", datasketches(words=x), M) for x in (0, 2, 2**31 - 1, 2**31, 2**32 - 1)],
-    ("datasketches", datasketches(flags=4), ""),
-    ("datasketches", datasketches(longs=4, flags=4)[:24], ""),
-    ("datasketches", datasketches(longs=3, flags=0)[:24], ""),
+    *[("datasketches", datasketches(flags=x), "flags") for x in (1, 2, 5, 8, 16, 128, 255)],
+    *[("datasketches", datasketches(zero=x), "header") for x in (1, 256, 65535)],
+    *[("datasketches", datasketches(zero2=x), "header") for x in (1, 2**31)],
+    ("datasketches", datasketches(flags=4), "length of the header"),
+    ("datasketches", datasketches(longs=4, flags=4)[:24], "length of the header"),
+    ("datasketches", datasketches(longs=3, flags=0)[:24], "length of the header"),
     ("datasketches", datasketches(longs=3, flags=4, words=0)[:24], M),
     ("datasketches", datasketches(longs=3, flags=4, k=0)[:24], K),
     ("datasketches", datasketches(longs=3, flags=4)[:24] + bytes(8), LENGTH),
-    *[("datasketches", datasketches(count=x), "count") for x in (0, 12, 14, 65, 2**63, 2**64 - 2)],
+    *[("datasketches", datasketches(count=x), "set bits") for x in (0, 12, 14, 65, 2**63, 2**64 - 2)],
 ]
 
 
