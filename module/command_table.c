@@ -101,6 +101,15 @@ static arg INSERT_ARGS[] = {KEY,
                              .key_spec_index = -1,
                              .subargs = (arg[]){TOKEN("items", "ITEMS"), ITEMS, {0}}},
                             {0}};
+static arg BULK_ARGS[] = {KEY,
+                          ONE_OF("items", 0,
+                                 {.name = "width",
+                                  .type = REDISMODULE_ARG_TYPE_INTEGER,
+                                  .key_spec_index = -1,
+                                  .token = "WIDTH"},
+                                 TOKEN("lines", "LINES")),
+                          VALUE("data", STRING),
+                          {0}};
 static arg NO_ARGS[] = {{0}};
 static arg KEY_ARGS[] = {KEY, {0}};
 static arg INFO_ARGS[] = {
@@ -197,6 +206,13 @@ static const struct command COMMANDS[] = {
      KEY_ITEM_ARGS},
     {"bf.mexists", cmd_mexists, READS_MUCH, -3, "0.1.0", "Looks up several items", ITEMS_COST, NULL,
      "read bloom", KEY_ITEMS_ARGS},
+    {"bf.bulkexists", cmd_bulkexists, READS_MUCH, -4, "0.2.0",
+     "Looks up items that stand in one string; returns a bitmap", ITEMS_COST, NULL, "read bloom",
+     BULK_ARGS},
+    {"bf.bulkadd", cmd_bulkadd, WRITES, -4, "0.2.0",
+     "Adds items that stand in one string, and creates the filter if it is missing; returns a "
+     "bitmap",
+     ITEMS_COST, NULL, "write bloom", BULK_ARGS},
     {"bf.card", cmd_card, READS, 2, "0.1.0", "Returns how many items were added", LAYERS_COST, NULL,
      "read fast bloom", KEY_ARGS},
     {"bf.info", cmd_info, READS, -2, "0.1.0",

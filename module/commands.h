@@ -11,6 +11,8 @@ int cmd_madd(RedisModuleCtx *ctx, RedisModuleString **argv, int argc);
 int cmd_insert(RedisModuleCtx *ctx, RedisModuleString **argv, int argc);
 int cmd_exists(RedisModuleCtx *ctx, RedisModuleString **argv, int argc);
 int cmd_mexists(RedisModuleCtx *ctx, RedisModuleString **argv, int argc);
+int cmd_bulkexists(RedisModuleCtx *ctx, RedisModuleString **argv, int argc);
+int cmd_bulkadd(RedisModuleCtx *ctx, RedisModuleString **argv, int argc);
 int cmd_card(RedisModuleCtx *ctx, RedisModuleString **argv, int argc);
 int cmd_info(RedisModuleCtx *ctx, RedisModuleString **argv, int argc);
 int cmd_debug(RedisModuleCtx *ctx, RedisModuleString **argv, int argc);

@@ -18,8 +18,8 @@
 
 /* Counts since the server started. Items and commands that fail are not counted. */
 extern struct metrics {
-    uint64_t adds;          // items that BF.ADD, BF.MADD and BF.INSERT answered with 0 or 1
-    uint64_t checks;        // items that BF.EXISTS and BF.MEXISTS looked up
+    uint64_t adds;          // items that the commands of adding.h answered with 0 or 1
+    uint64_t checks;        // items that BF.EXISTS, BF.MEXISTS and BF.BULKEXISTS looked up
     uint64_t checks_absent; // looked-up items that were answered with 0
     uint64_t merges;        // BF.MERGE commands
     uint64_t imports;       // BF.IMPORT commands

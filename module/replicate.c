@@ -172,6 +172,99 @@ void replicate_removed(RedisModuleCtx *ctx, RedisModuleString *name, RedisModule
     RedisModule_Replicate(ctx, "BF.DEL", "sv", name, items, n);
 }
 
+/* ---- Items of one string -------------------------------------------------------------------- */
+
+/* The data of BF.BULKADD commands. Items that changed the filter and stand side by side in the
+ * client's data are a *run*. The pieces are made of runs:
+ *
+ *   client's data    | . . . . . | x | . . . . . . . | x | x | . . |     x: changed nothing
+ *   piece            | copied    | copied        | run |
+ *
+ * A piece that is one run is sent from the client's data, without a copy. */
+struct pieces {
+    RedisModuleCtx *ctx;
+    RedisModuleString *name;
+    const struct bulk *bulk;
+    size_t limit;    // the most bytes of a piece, but for a longer item
+    char *room;      // the runs of this piece that were copied
+    size_t used;     // bytes of `room`
+    const char *run; // where the last run begins, which is not copied yet
+};
+
+static void send_piece(const struct pieces *p, const char *bytes, size_t len) {
+    if (len == 0) return;
+    if (p->bulk->width) {
+        RedisModule_Replicate(p->ctx, "BF.BULKADD", "sclb", p->name, "WIDTH",
+                              (long long)p->bulk->width, bytes, len);
+    } else {
+        RedisModule_Replicate(p->ctx, "BF.BULKADD", "scb", p->name, "LINES", bytes, len);
+    }
+}
+
+/* Copies the run, which ends at `end`. */
+static void copy_run(struct pieces *p, const char *end) {
+    size_t len = (size_t)(end - p->run);
+    memcpy(p->room + p->used, p->run, len);
+    p->used += len;
+    p->run = end;
+}
+
+/* Sends the piece, whose last run ends at `end`. */
+static void finish_piece(struct pieces *p, const char *end) {
+    if (p->used > 0) {
+        copy_run(p, end);
+        send_piece(p, p->room, p->used);
+    } else {
+        send_piece(p, p->run, (size_t)(end - p->run));
+    }
+    p->used = 0;
+    p->run = end;
+}
+
+static bool fits(const struct pieces *p, const char *end) {
+    return p->used + (size_t)(end - p->run) <= p->limit;
+}
+
+/* Takes the item from `at` to `next` into the piece, or leaves it out. */
+static void take_item(struct pieces *p, const char *at, const char *next, bool is_changing) {
+    if (is_changing) {
+        if (!fits(p, next)) finish_piece(p, at);
+        return;
+    }
+    if (fits(p, at)) {
+        copy_run(p, at);
+    } else {
+        finish_piece(p, at); // one item that is longer than a piece
+    }
+    p->run = next;
+}
+
+size_t replicate_bulk_room(const struct bulk *bulk) {
+    size_t piece = bulk->len < CODEC_PIECE_BYTES ? bulk->len : CODEC_PIECE_BYTES;
+    size_t open = 0; // the length of a last line that has no LF
+    if (bulk->width == 0) {
+        while (open < bulk->len && bulk->data[bulk->len - 1 - open] != '\n') open++;
+    }
+    return (open > piece ? open : piece) + 1;
+}
+
+void replicate_bulk(RedisModuleCtx *ctx, RedisModuleString *name, const struct bulk *bulk,
+                    const uint8_t *changed, size_t n, char *room) {
+    bool is_open = bulk_is_open(bulk);
+    const char *at = bulk->data;
+    struct pieces p = {ctx, name, bulk, CODEC_PIECE_BYTES - is_open, room, 0, at};
+    for (size_t i = 0; i < n; i++) {
+        const char *next = bulk_item_after(bulk, bulk_item_end(bulk, at));
+        take_item(&p, at, next, changed[i / 8] & 0x80 >> i % 8);
+        at = next;
+    }
+    if (is_open && p.run < at && at == bulk->data + bulk->len) {
+        copy_run(&p, at);
+        p.room[p.used++] = '\n';
+    }
+    finish_piece(&p, at);
+}
+
 /* ---- Chunks and complete filters ------------------------------------------------------------ */
 
 void replicate_chunk(RedisModuleCtx *ctx, RedisModuleString *name, long long iterator,

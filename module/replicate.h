@@ -10,6 +10,8 @@
  *   a generation began       BF.ROTATE with its start; the adds to it come after
  *   items were added         BF.MADD of the items that changed the filter; the client's BF.ADD or
  *                            BF.MADD itself, if it is the same (replicate.c)
+ *   items of one string      BF.BULKADD of the items that changed the filter, in pieces
+ *   were added
  *   items were removed       BF.DEL of the items that changed a counter
  *   a chunk was loaded       BF.LOADCHUNK of the chunk
  *   a filter was imported    BF.LOADCHUNK of the header and the pieces; with REPLACE if the key
@@ -22,6 +24,7 @@
 #define BLOOMPORT_REPLICATE_H
 
 #include "module/args.h"
+#include "module/bulk.h"
 #include "module/core/filter.h"
 
 #include <redismodule.h>
@@ -43,6 +46,15 @@ void replicate_rotate(RedisModuleCtx *ctx, RedisModuleString *name, uint64_t sta
  * failed, `sent` is its name as sent and `nsent` its number of items; else `sent` is NULL. */
 void replicate_added(RedisModuleCtx *ctx, RedisModuleString *name, RedisModuleString **items,
                      size_t n, const RedisModuleString *sent, size_t nsent);
+
+/* The items of BF.BULKADD that changed a filter, as commands of at most 16 MiB of data each; a
+ * longer item is a command alone. Of the first n items, bit i of `changed` (0x80 is the first bit)
+ * says whether item i is one of them. In LINES every item ends in LF, also where the client's last
+ * one did not. `room` has the bytes that replicate_bulk_room returns; its contents are undefined.
+ */
+void replicate_bulk(RedisModuleCtx *ctx, RedisModuleString *name, const struct bulk *bulk,
+                    const uint8_t *changed, size_t n, char *room);
+size_t replicate_bulk_room(const struct bulk *bulk);
 
 /* The n > 0 items whose removal changed a filter. */
 void replicate_removed(RedisModuleCtx *ctx, RedisModuleString *name, RedisModuleString **items,

@@ -6,15 +6,24 @@
 
 #include <stdio.h>
 
-void reply_no_room(RedisModuleCtx *ctx, const char *text, uint64_t bytes) {
+struct text {
+    char bytes[240];
+};
+
+static struct text no_room(RedisModuleCtx *ctx, const char *text, uint64_t bytes) {
     uint64_t limit = config_max_bytes(ctx);
-    char full[160];
+    struct text out;
     if (bytes != UINT64_MAX && bytes > limit) {
-        snprintf(full, sizeof(full), "%s: it needs %llu bytes, and %s is %llu", text,
+        snprintf(out.bytes, sizeof(out.bytes), "%s: it needs %llu bytes, and %s is %llu", text,
                  (unsigned long long)bytes, config_limit_name(), (unsigned long long)limit);
-        text = full;
+    } else {
+        snprintf(out.bytes, sizeof(out.bytes), "%s", text);
     }
-    RedisModule_ReplyWithError(ctx, text);
+    return out;
+}
+
+void reply_no_room(RedisModuleCtx *ctx, const char *text, uint64_t bytes) {
+    RedisModule_ReplyWithError(ctx, no_room(ctx, text, bytes).bytes);
 }
 
 void reply_creation_error(RedisModuleCtx *ctx, enum status status,
@@ -27,12 +36,27 @@ void reply_creation_error(RedisModuleCtx *ctx, enum status status,
     }
 }
 
+static struct text add_error(RedisModuleCtx *ctx, enum status status, const struct filter *filter) {
+    if (status == STATUS_FULL) return (struct text){ERR_FULL};
+    return no_room(ctx, ERR_CANNOT_GROW, filter_grown_bytes(filter));
+}
+
 void reply_add_error(RedisModuleCtx *ctx, enum status status, const struct filter *filter) {
-    if (status == STATUS_FULL) {
-        RedisModule_ReplyWithError(ctx, ERR_FULL);
-    } else {
-        reply_no_room(ctx, ERR_CANNOT_GROW, filter_grown_bytes(filter));
-    }
+    RedisModule_ReplyWithError(ctx, add_error(ctx, status, filter).bytes);
+}
+
+void reply_bulk_error(RedisModuleCtx *ctx, enum status status, const struct filter *filter,
+                      size_t done, size_t n) {
+    char text[320];
+    snprintf(text, sizeof(text), "%s: %zu of %zu items taken", add_error(ctx, status, filter).bytes,
+             done, n);
+    RedisModule_ReplyWithError(ctx, text);
+}
+
+void reply_ragged_data(RedisModuleCtx *ctx, size_t width) {
+    char text[80];
+    snprintf(text, sizeof(text), "ERR the data is no whole number of items of %zu bytes", width);
+    RedisModule_ReplyWithError(ctx, text);
 }
 
 bool reply_is_resp3(RedisModuleCtx *ctx) {

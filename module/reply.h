@@ -50,6 +50,10 @@
 #define ERR_FULL "ERR non scaling filter is full"
 #define ERR_CANNOT_GROW "ERR problem inserting into filter"
 
+/* Of BF.BULKEXISTS and BF.BULKADD; reply_ragged_data and reply_bulk_error have the others */
+#define ERR_BAD_WIDTH "ERR bad width: it is from 1 to 1048576"
+#define ERR_BULK_MEMORY "ERR not enough memory for the answers"
+
 /* Of BF.RESERVE */
 #define ERR_BAD_ERROR_RATE "ERR bad error rate"
 #define ERR_ERROR_RATE_RANGE "ERR error rate must be in the range (0.000000, 1.000000)"
@@ -118,6 +122,13 @@ void reply_creation_error(RedisModuleCtx *ctx, enum status status,
 
 /* Replies to an add that failed. */
 void reply_add_error(RedisModuleCtx *ctx, enum status status, const struct filter *filter);
+
+/* The same for item number `done` of the n items of BF.BULKADD. */
+void reply_bulk_error(RedisModuleCtx *ctx, enum status status, const struct filter *filter,
+                      size_t done, size_t n);
+
+/* Replies that the data of a bulk command cannot be cut into items of this width. */
+void reply_ragged_data(RedisModuleCtx *ctx, size_t width);
 
 bool reply_is_resp3(RedisModuleCtx *ctx);
 

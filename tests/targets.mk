@@ -38,12 +38,14 @@ endif
 
 # ---- What is installed, before anything is compiled ----
 # Each target installs what it uses and no more; plain `make` installs nothing. deps.sh explains the
-# words. Only test_export uses the Parquet libraries, 262 MB.
+# words. Only test_export and the snippets for data frames use libraries of PyPI, 262 and 310 MB.
 
 WITH_EXPORT = $(if $(filter-out test_export,$(T)),,test test-server test-servers coverage-run)
+WITH_FRAMES = test coverage-run test-docs test-recipes test-clients $(if $(filter-out test_parquet_ids,$(T)),,test-large)
 wanted_by = $(if $(filter $(2),$(MAKECMDGOALS)),$(1))
 NEEDS = $(call wanted_by,python,test-all) $(call wanted_by,build,study) $(call wanted_by,bench,bench% soak) \
         $(call wanted_by,test,$(TESTING)) $(call wanted_by,parquet,$(WITH_EXPORT)) \
+        $(call wanted_by,frames,$(WITH_FRAMES)) \
         $(call wanted_by,browser,test-page screenshot) $(call wanted_by,fuzzer,fuzz-run) \
         $(call wanted_by,$(filter gcovr valgrind,$(FLAVOUR:coverage=gcovr)),$(TESTING))
 TESTING = test test-unit test-server test-servers test-cli test-docs test-recipes test-page test-large test-interop \
@@ -176,7 +178,7 @@ test-clients: $(SO) | $(DEPS) ## real clients, every BF.* method each has, toolc
 	@$(RUN_DEPS) clients
 	@$(TEST_ENV) BLOOMPORT_SO='$(abspath $(SO))' REDIS_SERVER='$(REDIS_SERVER)' \
 	    $(PYTHON) tests/clients/run.py $(T)
-	@$(RUN_TESTS) --server tests/docs/test_snippets.py
+	@$(RUN_TESTS) --server tests/docs/test_snippets.py tests/docs/test_bulk_snippets.py
 
 # gcc: its sanitizer runtime is a shared library that can be preloaded as it stands.
 asan: ## `make test` under AddressSanitizer and UBSan; any report is a failure

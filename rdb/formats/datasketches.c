@@ -18,6 +18,10 @@
 #define NOT_COUNTED UINT64_MAX
 #define MOST_BITS ((uint64_t)64 * UINT32_MAX)
 
+/* 24 bytes must not take any amount of memory, and be propagated as any number of zeroes: an empty
+ * filter is no larger than one that fits into a string of 512 MiB. */
+#define MOST_EMPTY_BITS ((uint64_t)1 << 32)
+
 static bool datasketches_is_home(const struct filter *filter) {
     return filter->scheme == SCHEME_DATASKETCHES;
 }
@@ -90,7 +94,7 @@ static const char *datasketches_take(struct reader *r, const struct formats_opti
     if (!empty) return take_counted(r, s);
     if (r->left > 0) return "length is not that of an empty filter";
     if (s->nhashes < 1 || s->nhashes > SIZING_MOST_HASHES) return "k";
-    return s->nbits < 1 ? "m" : NULL;
+    return s->nbits < 1 || s->nbits > MOST_EMPTY_BITS ? "m" : NULL;
 }
 
 static bool datasketches_recognise(const uint8_t *bytes, size_t len) {

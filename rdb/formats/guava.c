@@ -44,7 +44,8 @@ static const char *guava_take(struct reader *r, const struct formats_options *op
     s->nhashes = take_u8(r);
     s->nbits = 64 * take_be(r, 4);
     if (r->bad) return "shorter than its header";
-    return strategy > 1 ? "strategy" : single_take_bits(r, s);
+    if (strategy > 1) return "strategy";
+    return s->nbits > MOST_BITS ? "m" : single_take_bits(r, s);
 }
 
 static bool guava_recognise(const uint8_t *bytes, size_t len) {

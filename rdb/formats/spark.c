@@ -46,7 +46,8 @@ static const char *spark_take(struct reader *r, const struct formats_options *op
     if (version == 2) s->seed.keys[0] = take_be(r, 4);
     s->nbits = 64 * take_be(r, 4);
     if (r->bad) return "shorter than its header";
-    return version < 1 || version > 2 ? "version" : single_take_bits(r, s);
+    if (version < 1 || version > 2) return "version";
+    return s->nbits > MOST_BITS ? "m" : single_take_bits(r, s);
 }
 
 static bool spark_recognise(const uint8_t *bytes, size_t len) {

@@ -7,13 +7,15 @@ Environment, all optional:
     ROWS      which parts: speed (or contract: only the rows of PERFORMANCE.md's first table, for many
               short rounds) create save small sizes; default speed create save small. forget: windows
               and COUNTING beside CLASSIC (forget.py), N 20000000 by default. keyed: HASH SIP13
-              beside CLASSIC (keyed.py), N as there
+              beside CLASSIC (keyed.py), N as there. bulk: BF.BULKEXISTS and BF.BULKADD (bulk_rows.py)
     SIZES     filter sizes of the part `sizes`, default "256K 1M 4M 16M 64M 256M 1G 4G"
     PEER      path of another module with BF.*: the same load on a server of its own
     REDIS_SERVER, BLOOMPORT_SO    as for the tests
 
-Writes build/bench/results.json (`sizes` alone: build/bench/sizes.json), and with --plot
+Writes build/bench/results.json (a part alone of `sizes` and `bulk`: sizes.json, bulk.json), and with --plot
 tests/bench/speed.svg, from a fresh measurement of `sizes` or, with --plot-only, from the last one.
+The part `bulk` also writes its tables, build/bench/bulk.md; --bulk-tables puts the last ones into
+module/docs/PERFORMANCE.md.
 """
 
 import json
@@ -23,6 +25,8 @@ import sys
 
 from harness import PEER, REPO, machine, say
 
+import bulk_report
+import bulk_rows
 import forget
 import keyed
 import other_rows
@@ -32,6 +36,7 @@ import speed
 
 OUT = REPO / "build" / "bench"
 PICTURE = REPO / "tests" / "bench" / "speed.svg"
+PAGE = REPO / "module" / "docs" / "PERFORMANCE.md"
 UNITS = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 
 
@@ -66,6 +71,8 @@ def measure(parts, n, rounds, seconds, sizes):
         results["forget"] = forget.measure(int(setting("N", forget.DEFAULT_N)), rounds, seconds)
     if "keyed" in parts:
         results["keyed"] = keyed.measure(int(setting("N", keyed.DEFAULT_N)), rounds, seconds)
+    if "bulk" in parts:
+        results["bulk"] = bulk_rows.measure(n, rounds, seconds)
     for name, module in other_rows.contenders():
         if "create" in parts:
             results.setdefault("create", {})[name] = other_rows.measure_create(name, module)
@@ -97,7 +104,7 @@ def as_json(results):
         out["rows"] = [{"row": row, "variant": name, "runs": [run.as_json() for run in runs]}
                        for row, named in results["rows"].runs.items()
                        for name, runs in named.items()]
-    for part in {"forget", "keyed"} & set(out):
+    for part in {"forget", "keyed", "bulk"} & set(out):
         out[part] = as_json(results[part])
     return out
 
@@ -108,17 +115,23 @@ def main(arguments):
     if "--plot-only" in arguments:
         PICTURE.write_text(plot.svg(json.loads((OUT / "sizes.json").read_text())))
         return
+    if "--bulk-tables" in arguments:
+        bulk_report.write_into(PAGE, (OUT / "bulk.md").read_text())
+        return
     parts = ["sizes"] if wants_plot else setting("ROWS", "speed create save small").split()
-    unknown = set(parts) - {"speed", "contract", "create", "save", "small", "sizes", "forget", "keyed"}
+    unknown = set(parts) - {"speed", "contract", "create", "save", "small", "sizes", "forget", "keyed", "bulk"}
     if unknown:
         sys.exit("ROWS: not known: " + " ".join(sorted(unknown)))
     sizes = [parse_size(text) for text in setting("SIZES", "256K 1M 4M 16M 64M 256M 1G 4G").split()]
     results = measure(parts, int(setting("N", "200000000")), int(setting("ROUNDS", "7")),
                       float(setting("SECONDS", "0.7")), sizes)
     results["command"] = command_line("bench-plot" if wants_plot else "bench")
-    name = "sizes.json" if parts == ["sizes"] else "results.json"
+    name = parts[0] + ".json" if parts in (["sizes"], ["bulk"]) else "results.json"
     (OUT / name).write_text(json.dumps(as_json(results), indent=1) + "\n")
     print(report.markdown(results))
+    if "bulk" in results:
+        (OUT / "bulk.md").write_text(bulk_report.document_tables(results["bulk"]) + "\n")
+        print("\n" + bulk_report.markdown(results["bulk"]))
     if wants_plot:
         PICTURE.write_text(plot.svg(as_json(results)))
         say("wrote %s" % PICTURE)

@@ -10,7 +10,10 @@
  * or changes a number of random cache lines for it, in an area as large as the filter. The lines
  * are prefetched as early as possible: as soon as a single item's hash is computed, and for items
  * of a batch before that. The contents of the lines do not matter: a filter with these hashes and
- * as many lines an item cannot be much faster on this machine. */
+ * as many lines an item cannot be much faster on this machine.
+ *
+ * Both exist for many items in one string too: FLOOR.BULK answers a bitmap of zeros and has the
+ * cost of the bytes alone, LIMIT.BULK also hashes each item and waits for its lines. */
 
 #define _GNU_SOURCE // madvise
 #include "module/core/hash.h"
@@ -64,11 +67,15 @@ static uint64_t touch(uint64_t lines, int to_write) {
 }
 
 /* Both hashes of CLASSIC, or the one of BLOCKED. */
+static uint64_t hash_bytes(const char *bytes, size_t len) {
+    uint64_t sum = XXH64(bytes, len, 0);
+    return area.hashes == 2 ? sum + XXH64(bytes, len, 1) : sum;
+}
+
 static uint64_t hash(RedisModuleString *item) {
     size_t len;
     const char *bytes = RedisModule_StringPtrLen(item, &len);
-    uint64_t sum = XXH64(bytes, len, 0);
-    return area.hashes == 2 ? sum + XXH64(bytes, len, 1) : sum;
+    return hash_bytes(bytes, len);
 }
 
 /* FLOOR.AREA bytes lines lines hashes: sets the size of the area, the lines of an item and of the
@@ -152,6 +159,60 @@ static int reply_many(RedisModuleCtx *ctx, RedisModuleString **argv, int argc, i
     return REDISMODULE_OK;
 }
 
+/* Hashes a group of items of `width` bytes each, then touches their lines; returns any number. */
+static uint64_t touch_group(const char *items, size_t width, size_t n, int to_write) {
+    uint64_t sum = 0;
+    for (size_t i = 0; i < n; i++) sum += hash_bytes(items + i * width, width);
+    for (size_t i = 0; i < n; i++) {
+        uint64_t lines = next_lines();
+        prefetch(lines);
+        if (lines > 1) prefetch_again(lines);
+        sum += touch(lines, to_write);
+    }
+    return sum;
+}
+
+/* The items of one string, `width` bytes each; a group's answers are one byte of the bitmap. */
+static int reply_bulk(RedisModuleCtx *ctx, RedisModuleString **argv, int argc, int mode,
+                      int is_limit) {
+    long long width;
+    size_t len;
+    if (argc != 5) return RedisModule_WrongArity(ctx);
+    const char *data = RedisModule_StringPtrLen(argv[4], &len);
+    if (RedisModule_StringToLongLong(argv[3], &width) != REDISMODULE_OK || width < 1) {
+        return RedisModule_ReplyWithError(ctx, "ERR a bad width");
+    }
+    size_t size = (size_t)width, n = len / size, bytes = (n + 7) / 8;
+    char *bitmap = RedisModule_Calloc(bytes + 1, 1);
+    int to_write = (mode & REDISMODULE_WRITE) != 0;
+    if (is_limit) prefetch(LINES_AHEAD);
+    RedisModule_CloseKey(RedisModule_OpenKey(ctx, argv[1], mode));
+    for (size_t i = 0; i < n && is_limit; i += GROUP) {
+        uint64_t sum = touch_group(data + i * size, size, n - i < GROUP ? n - i : GROUP, to_write);
+        bitmap[i / 8] = sum == UINT64_MAX; // 0 in practice, and the CPU cannot know
+    }
+    RedisModule_ReplyWithStringBuffer(ctx, bitmap, bytes);
+    RedisModule_Free(bitmap);
+    if (to_write && is_limit) announce(ctx, argv[1]);
+    area.prefetched = area.touched;
+    return REDISMODULE_OK;
+}
+
+/* FLOOR.BULK key WIDTH n data */
+static int floor_bulk(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
+    return reply_bulk(ctx, argv, argc, REDISMODULE_READ, 0);
+}
+
+/* LIMIT.BULK key WIDTH n data */
+static int limit_bulk(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
+    return reply_bulk(ctx, argv, argc, REDISMODULE_READ, 1);
+}
+
+/* LIMIT.WBULK key WIDTH n data */
+static int limit_wbulk(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
+    return reply_bulk(ctx, argv, argc, REDISMODULE_READ | REDISMODULE_WRITE, 1);
+}
+
 /* FLOOR.ONE key item */
 static int floor_one(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
     return reply_one(ctx, argv, argc, REDISMODULE_READ, 0);
@@ -194,7 +255,7 @@ __attribute__((visibility("default"))) int RedisModule_OnLoad(RedisModuleCtx *ct
     static const struct {
         const char *name;
         RedisModuleCmdFunc function;
-        const char *flags; // those of BF.EXISTS, BF.MEXISTS, BF.ADD and BF.MADD
+        const char *flags; // those of BF.EXISTS, BF.MEXISTS, BF.ADD, BF.MADD and the bulk commands
     } COMMANDS[] = {{"floor.one", floor_one, "readonly fast"},
                     {"floor.many", floor_many, "readonly fast"},
                     {"floor.wone", floor_wone, "write deny-oom"},
@@ -202,7 +263,10 @@ __attribute__((visibility("default"))) int RedisModule_OnLoad(RedisModuleCtx *ct
                     {"limit.one", limit_one, "readonly fast"},
                     {"limit.many", limit_many, "readonly fast"},
                     {"limit.wone", limit_wone, "write deny-oom"},
-                    {"limit.wmany", limit_wmany, "write deny-oom"}};
+                    {"limit.wmany", limit_wmany, "write deny-oom"},
+                    {"floor.bulk", floor_bulk, "readonly"},
+                    {"limit.bulk", limit_bulk, "readonly"},
+                    {"limit.wbulk", limit_wbulk, "write deny-oom"}};
     (void)argv, (void)argc;
     if (RedisModule_Init(ctx, "floor", 1, REDISMODULE_APIVER_1) == REDISMODULE_ERR ||
         RedisModule_CreateCommand(ctx, "floor.area", floor_area, "readonly", 0, 0, 0) ==

@@ -47,11 +47,12 @@ def pinned(core):
 class BenchServer(Server):
     """A server on its own core, without persistence, with one module under test."""
 
-    def __init__(self, module, with_floor=False, has_clock=False):
+    def __init__(self, module, with_floor=False, has_clock=False, tcp=False):
         config = {"maxclients": "100"}
         if with_floor:
             config["loadmodule"] = FLOOR
-        super().__init__(config=config, module=os.path.abspath(module), has_clock=has_clock)
+        super().__init__(config=config, module=os.path.abspath(module), has_clock=has_clock,
+                         tcp=tcp)
 
     def start(self):
         before = os.sched_getaffinity(0)
@@ -72,6 +73,12 @@ class BenchServer(Server):
         lines = self.do("INFO", section).decode().splitlines()
         return dict(line.split(":", 1) for line in lines if ":" in line)
 
+    def micros_per_call(self, command):
+        """Microseconds of one call since CONFIG RESETSTAT: how long each held the server."""
+        stats = next(value for key, value in self.info("commandstats").items()
+                     if key.lower() == "cmdstat_" + command.lower())
+        return float(stats.partition("usec_per_call=")[2].partition(",")[0])
+
     def huge_bytes(self):
         """What of its memory is in huge pages."""
         line = first_line("/proc/%d/smaps_rollup" % self.pid, "AnonHugePages")
@@ -91,6 +98,7 @@ class Measurement:
 
     def __init__(self, cpu, answers):
         self.answers = answers
+        self.micros = None  # of one command, where it was taken
         self.items = answers["items"]
         self.cpu = cpu
         self.ns = cpu / self.items * 1e9
@@ -103,15 +111,17 @@ class Measurement:
         return self.answers["absent_ones"] / self.answers["absent"]
 
     def as_json(self):
-        return dict(self.answers, cpu=self.cpu)
+        return dict(self.answers, cpu=self.cpu, micros=self.micros)
 
 
 def run_load(server, command, key, batch, count, **options):
     """Send `count` items and return the Measurement. Nothing is subtracted: it includes the cost of two
     INFO and the connection, some 100 microseconds."""
     options.setdefault("depth", DEPTH)
+    if "port" not in options:
+        options["socket"] = server.socket
     words = dict(
-        options, socket=server.socket, command=command, key=key, batch=batch, count=int(count)
+        options, command=command, key=key, batch=batch, count=int(count)
     )
     before = server.cpu_seconds()
     done = subprocess.run(

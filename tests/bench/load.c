@@ -2,11 +2,17 @@
  * work per item as possible, so that the server is always the bottleneck. bench.py runs it on a
  * core of its own and reads the server's CPU time before and after.
  *
- *   load socket=PATH command=WORD key=WORD batch=N count=N [depth=BYTES]
+ *   load socket=PATH|port=N command=WORD key=WORD batch=N count=N [depth=BYTES] [wait=1]
+ *        [item=16|8|36] [send=args|width|lines]
  *        [first=N range=N] [absent_first=N absent_range=N absent_percent=P] [start=N] [keys=N]
  *
  * Sends `count` items (less what does not fill a command), `batch` to a command, and prints what
- * was answered as one JSON object. Item i is the text key:%012d of the number
+ * was answered as one JSON object. With wait=1 a command is sent when the one before is answered.
+ *
+ * An item has 16 bytes, the text key:%012d of its number, or 36, the text of a UUID that ends in
+ * these digits, or 8, the number itself, little-endian. send=args makes each an argument of its
+ * own, answered by an array. The others put all items of a command into one string, WIDTH or LINES,
+ * answered by a bitmap. Item i has the number
  *   first + permutation(start + i)         permuting 0 .. range-1, or, for absent_percent of all,
  *   absent_first + permutation(start + i)  permuting 0 .. absent_range-1.
  * The order is random, needs no memory, and is the same in every run. Which items are absent is
@@ -17,9 +23,12 @@
  * and flatters the slower.
  *
  * Requests are written once and then only their digits change. A reply of 1 or 0 is four bytes;
- * each is compared, so nothing but a plain 1 or 0 can pass for an answer. */
+ * each is compared, so nothing but a plain 1 or 0 can pass for an answer. So are the length of a
+ * bitmap, what ends it and its unused bits. */
 
 #define _GNU_SOURCE
+#include <arpa/inet.h>
+#include <netinet/tcp.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -31,15 +40,13 @@
 #include <time.h>
 #include <unistd.h>
 
-#define ITEM_BEFORE "$16\r\nkey:"
 #define ITEM_DIGITS 12
-#define ITEM_BYTES (sizeof(ITEM_BEFORE) - 1 + ITEM_DIGITS + 2)
 #define KEY_DIGITS 6
 #define REPLY_BYTES 4 // :1\r\n
 
 /* What the command line says. */
-static const char *socket_path, *command, *key;
-static uint64_t batch = 1, count, depth = 131072, start, keys;
+static const char *socket_path, *command, *key, *send_as = "args";
+static uint64_t port, batch = 1, count, depth = 131072, waits, item_bytes = 16, start, keys;
 static uint64_t first, range = 1, absent_first, absent_range = 1, absent_percent;
 
 static _Noreturn void die(const char *format, ...) {
@@ -59,6 +66,10 @@ static void read_arguments(char **argv) {
     } OPTIONS[] = {{"socket", &socket_path, NULL},
                    {"command", &command, NULL},
                    {"key", &key, NULL},
+                   {"send", &send_as, NULL},
+                   {"port", NULL, &port},
+                   {"item", NULL, &item_bytes},
+                   {"wait", NULL, &waits},
                    {"batch", NULL, &batch},
                    {"count", NULL, &count},
                    {"depth", NULL, &depth},
@@ -78,8 +89,8 @@ static void read_arguments(char **argv) {
         if (OPTIONS[i].word) *OPTIONS[i].word = *arg + len + 1;
         if (OPTIONS[i].number) *OPTIONS[i].number = strtoull(*arg + len + 1, NULL, 10);
     }
-    if (!socket_path || !command || !key || !batch || !range || !absent_range) {
-        die("socket, command and key are needed; batch and ranges are at least 1");
+    if ((!socket_path && !port) || !command || !key || !batch || !range || !absent_range) {
+        die("socket or port, command and key are needed; batch and ranges are at least 1");
     }
 }
 
@@ -130,9 +141,50 @@ static uint64_t item_number(uint64_t i) {
 
 /* ---- Requests ----------------------------------------------------------------------------- */
 
+/* How an item of a number stands in a request: its bytes, with 0 for the number, and where in them
+ * the number is to be written. */
+struct form {
+    char before[48]; // in front of each item: of args, its length
+    const char *zero, *after;
+    size_t size, number_at;
+    bool is_binary;
+};
+
+static struct form form;
+static bool is_bulk; // all items of a command in one string
+
+static void choose_form(void) {
+    static const struct form FORMS[] = {
+        {.size = 16, .zero = "key:000000000000", .number_at = 4},
+        {.size = 36, .zero = "a3bb189e-8bf9-3888-9912-000000000000", .number_at = 24},
+        {.size = 8, .zero = "\0\0\0\0\0\0\0", .is_binary = true}};
+    size_t i = 0;
+    while (i < 3 && FORMS[i].size != item_bytes) i++;
+    if (i == 3) die("item is 16, 36 or 8");
+    form = FORMS[i];
+    bool is_args = !strcmp(send_as, "args"), is_lines = !strcmp(send_as, "lines");
+    if (!is_args && !is_lines && strcmp(send_as, "width") != 0) die("send is args, width or lines");
+    if (is_lines && form.is_binary) die("a number of 8 bytes may have a newline in it");
+    is_bulk = !is_args;
+    form.after = is_args ? "\r\n" : is_lines ? "\n" : "";
+    if (is_args) snprintf(form.before, sizeof(form.before), "$%zu\r\n", form.size);
+}
+
+static size_t item_stride(void) {
+    return strlen(form.before) + form.size + strlen(form.after);
+}
+
 static char four_digits[10000][4];
 
-static void write_item_digits(char *out, uint64_t number) {
+static void prepare_digits(void) {
+    char digits[8];
+    for (int i = 0; i < 10000; i++) {
+        snprintf(digits, sizeof(digits), "%04d", i);
+        memcpy(four_digits[i], digits, 4);
+    }
+}
+
+static void write_digits(char *out, uint64_t number) {
     memcpy(out, four_digits[number / 100000000 % 10000], 4);
     memcpy(out + 4, four_digits[number / 10000 % 10000], 4);
     memcpy(out + 8, four_digits[number % 10000], 4);
@@ -145,47 +197,68 @@ static struct {
     size_t command_bytes, items_at, key_digits_at;
 } chunk;
 
-static void prepare_chunk(void) {
-    char head[512], digits[8];
-    for (int i = 0; i < 10000; i++) {
-        snprintf(digits, sizeof(digits), "%04d", i);
-        memcpy(four_digits[i], digits, 4);
+/* What stands before the items of a command: *3\r\n$10\r\nBF.MEXISTS\r\n$1\r\nk\r\n, and of a bulk
+ * command its words and the string's length. Returns where the key's digits end. */
+static size_t write_head(char *head, size_t size) {
+    unsigned long long nwords = is_bulk ? 4 + !strcmp(send_as, "width") : 2 + batch;
+    int length =
+        snprintf(head, size, "*%llu\r\n$%zu\r\n%s\r\n$%zu\r\n%s%s\r\n", nwords, strlen(command),
+                 command, strlen(key) + (keys ? KEY_DIGITS : 0), key, keys ? "000000" : "");
+    if (length < 0 || (size_t)length + 64 >= size) die("command and key are too long");
+    char *end = head + length;
+    if (!strcmp(send_as, "width")) {
+        end += sprintf(end, "$5\r\nWIDTH\r\n$%d\r\n%zu\r\n", form.size < 10 ? 1 : 2, form.size);
     }
-    size_t key_length = strlen(key) + (keys ? KEY_DIGITS : 0);
-    int length = snprintf(head, sizeof(head), "*%llu\r\n$%zu\r\n%s\r\n$%zu\r\n%s%s\r\n",
-                          (unsigned long long)batch + 2, strlen(command), command, key_length, key,
-                          keys ? "000000" : "");
-    if (length < 0 || (size_t)length >= sizeof(head)) die("command and key are too long");
-    chunk.items_at = (size_t)length;
-    chunk.key_digits_at = chunk.items_at - 2 - KEY_DIGITS;
-    chunk.command_bytes = chunk.items_at + batch * ITEM_BYTES;
+    if (!strcmp(send_as, "lines")) end += sprintf(end, "$5\r\nLINES\r\n");
+    if (is_bulk) sprintf(end, "$%llu\r\n", (unsigned long long)(batch * item_stride()));
+    return (size_t)length - 2;
+}
+
+static void prepare_chunk(void) {
+    char head[512];
+    size_t stride = item_stride(), tail = is_bulk ? 2 : 0, before = strlen(form.before);
+    chunk.key_digits_at = write_head(head, sizeof(head)) - KEY_DIGITS;
+    chunk.items_at = strlen(head);
+    chunk.command_bytes = chunk.items_at + batch * stride + tail;
     // Half of what may be in flight, so that the server has the next chunk when one is done.
     chunk.ncommands = depth / 2 / chunk.command_bytes;
-    if (chunk.ncommands == 0) chunk.ncommands = 1;
+    if (chunk.ncommands == 0 || waits) chunk.ncommands = 1;
     chunk.bytes = malloc(chunk.ncommands * chunk.command_bytes);
     if (!chunk.bytes) die("out of memory");
     for (uint64_t c = 0; c < chunk.ncommands; c++) {
         char *at = chunk.bytes + c * chunk.command_bytes;
         memcpy(at, head, chunk.items_at);
         at += chunk.items_at;
-        for (uint64_t i = 0; i < batch; i++, at += ITEM_BYTES) {
-            memcpy(at, ITEM_BEFORE "000000000000\r\n", ITEM_BYTES);
+        for (uint64_t i = 0; i < batch; i++, at += stride) {
+            memcpy(at, form.before, before);
+            memcpy(at + before, form.zero, form.size);
+            memcpy(at + before + form.size, form.after, strlen(form.after));
         }
+        memcpy(at, "\r\n", tail);
+    }
+}
+
+static void write_number(char *out, uint64_t number) {
+    if (form.is_binary) {
+        memcpy(out, &number, sizeof(number)); // the machines we measure on are little-endian
+    } else {
+        write_digits(out, number);
     }
 }
 
 /* Writes `ncommands` commands, beginning with item number `i`. */
 static void fill_chunk(uint64_t i, uint64_t ncommands) {
+    size_t stride = item_stride();
     for (uint64_t c = 0; c < ncommands; c++) {
         char *at = chunk.bytes + c * chunk.command_bytes;
         if (keys) {
             char digits[ITEM_DIGITS];
-            write_item_digits(digits, i / batch % keys);
+            write_digits(digits, i / batch % keys);
             memcpy(at + chunk.key_digits_at, digits + ITEM_DIGITS - KEY_DIGITS, KEY_DIGITS);
         }
-        at += chunk.items_at + sizeof(ITEM_BEFORE) - 1;
-        for (uint64_t end = i + batch; i < end; i++, at += ITEM_BYTES) {
-            write_item_digits(at, item_number(i));
+        at += chunk.items_at + strlen(form.before) + form.number_at;
+        for (uint64_t end = i + batch; i < end; i++, at += stride) {
+            write_number(at, item_number(i));
         }
     }
 }
@@ -205,39 +278,79 @@ static void send_all(int fd, const char *bytes, size_t left) {
 
 static struct { uint64_t items, absent, present_ones, absent_ones; } answered;
 
-static char array_head[32]; // *1000\r\n; empty for single commands
-static size_t array_head_length;
+static char reply_head[32]; // *1000\r\n, or of a bitmap $125\r\n; empty for single commands
+static size_t reply_head_length;
 
 static _Noreturn void die_of_reply(const char *at, size_t length) {
     die("%s answered: %.*s", command, (int)(length < 200 ? length : 200), at);
+}
+
+static size_t bitmap_bytes(void) {
+    return (size_t)(batch + 7) / 8;
+}
+
+static void prepare_reply_head(void) {
+    if (is_bulk || batch > 1) {
+        snprintf(reply_head, sizeof(reply_head), "%c%llu\r\n", is_bulk ? '$' : '*',
+                 is_bulk ? (unsigned long long)bitmap_bytes() : (unsigned long long)batch);
+    }
+    reply_head_length = strlen(reply_head);
+}
+
+static void note_answer(bool one) {
+    bool absent = is_absent(answered.items);
+    answered.items++;
+    answered.absent += absent;
+    answered.absent_ones += absent && one;
+    answered.present_ones += !absent && one;
+}
+
+/* Takes one bitmap off the front; returns its bytes, or 0 if it is not there to its end. */
+static size_t take_bitmap(const char *at, size_t left) {
+    size_t size = bitmap_bytes();
+    if (left < size + 2) return 0;
+    for (uint64_t i = 0; i < batch; i++) note_answer((uint8_t)at[i / 8] & 0x80 >> i % 8);
+    unsigned unused = (unsigned)(size * 8 - batch);
+    bool has_unused_bits = (uint8_t)at[size - 1] & ((1U << unused) - 1);
+    if (has_unused_bits || memcmp(at + size, "\r\n", 2) != 0) die("%s: a bad bitmap", command);
+    return size + 2;
+}
+
+/* Takes a 1 or a 0 off the front; returns its bytes, or 0 if it is not there to its end. */
+static size_t take_number(const char *at, size_t left) {
+    if (left < REPLY_BYTES) return 0;
+    bool one = memcmp(at, ":1\r\n", REPLY_BYTES) == 0;
+    if (!one && memcmp(at, ":0\r\n", REPLY_BYTES) != 0) die_of_reply(at, left);
+    note_answer(one);
+    return REPLY_BYTES;
 }
 
 /* Takes the complete replies off the front of the buffer, returns how many bytes that were. */
 static size_t take_replies(const char *bytes, size_t length) {
     const char *at = bytes, *end = bytes + length;
     for (;;) {
-        size_t head = answered.items % batch == 0 ? array_head_length : 0;
+        size_t head = answered.items % batch == 0 ? reply_head_length : 0;
         size_t left = (size_t)(end - at);
-        if (left > 0 && head > 0 && memcmp(at, array_head, left < head ? left : head) != 0) {
+        if (left > 0 && head > 0 && memcmp(at, reply_head, left < head ? left : head) != 0) {
             die_of_reply(at, left);
         }
-        if (left < head + REPLY_BYTES) return (size_t)(at - bytes);
-        at += head;
-        bool one = memcmp(at, ":1\r\n", REPLY_BYTES) == 0;
-        if (!one && memcmp(at, ":0\r\n", REPLY_BYTES) != 0) die_of_reply(at, (size_t)(end - at));
-        bool absent = is_absent(answered.items);
-        answered.items++;
-        answered.absent += absent;
-        answered.absent_ones += absent && one;
-        answered.present_ones += !absent && one;
-        at += REPLY_BYTES;
+        if (left <= head) return (size_t)(at - bytes);
+        size_t taken =
+            is_bulk ? take_bitmap(at + head, left - head) : take_number(at + head, left - head);
+        if (taken == 0) return (size_t)(at - bytes);
+        at += head + taken;
     }
 }
 
 static void read_replies(int fd) {
-    static char buffer[1 << 16];
-    static size_t held; // a reply that has come in part
-    ssize_t n = recv(fd, buffer + held, sizeof(buffer) - held, 0);
+    static char *buffer;
+    static size_t size, held; // held: a reply that has come in part
+    if (!buffer) {
+        size = (1 << 16) + bitmap_bytes();
+        buffer = malloc(size);
+        if (!buffer) die("out of memory");
+    }
+    ssize_t n = recv(fd, buffer + held, size - held, 0);
     if (n <= 0) die("the server closed the connection");
     held += (size_t)n;
     size_t taken = take_replies(buffer, held);
@@ -247,7 +360,20 @@ static void read_replies(int fd) {
 
 /* ---- The run ------------------------------------------------------------------------------ */
 
+static int connect_by_port(void) {
+    struct sockaddr_in address = {.sin_family = AF_INET,
+                                  .sin_port = htons((uint16_t)port),
+                                  .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    int fd = socket(AF_INET, SOCK_STREAM, 0), on = 1;
+    if (fd < 0 || connect(fd, (struct sockaddr *)&address, sizeof(address)) != 0 ||
+        setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on)) != 0) {
+        die("cannot connect to port %llu", (unsigned long long)port);
+    }
+    return fd;
+}
+
 static int connect_to_server(void) {
+    if (port) return connect_by_port();
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     if (strlen(socket_path) >= sizeof(address.sun_path)) die("the socket's path is too long");
     strcpy(address.sun_path, socket_path);
@@ -267,7 +393,7 @@ static double now(void) {
 static void run(int fd) {
     uint64_t sent = 0, goal = count - count % batch, chunk_items = chunk.ncommands * batch;
     while (answered.items < goal) {
-        while (sent < goal && sent - answered.items <= chunk_items) {
+        while (sent < goal && sent - answered.items <= (waits ? 0 : chunk_items)) {
             uint64_t n = goal - sent < chunk_items ? goal - sent : chunk_items;
             fill_chunk(sent, n / batch);
             send_all(fd, chunk.bytes, n / batch * chunk.command_bytes);
@@ -282,11 +408,10 @@ int main(int argc, char **argv) {
     read_arguments(argv);
     numbers[0] = numbers_of(first, range);
     numbers[1] = numbers_of(absent_first, absent_range);
+    choose_form();
+    prepare_digits();
     prepare_chunk();
-    if (batch > 1) {
-        snprintf(array_head, sizeof(array_head), "*%llu\r\n", (unsigned long long)batch);
-        array_head_length = strlen(array_head);
-    }
+    prepare_reply_head();
     int fd = connect_to_server();
     double begin = now();
     run(fd);

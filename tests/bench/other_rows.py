@@ -35,11 +35,7 @@ def measure_create(name, module):
             before = server.rss()
             server.do("BF.RESERVE", "g", *reserve_words(name), items, "NONSCALING")
             resident.append(server.rss() - before)
-            stats = next(
-                value for key, value in server.info("commandstats").items()
-                if key.lower() == "cmdstat_bf.reserve"
-            )
-            micros.append(float(stats.partition("usec=")[2].partition(",")[0]))
+            micros.append(server.micros_per_call("BF.RESERVE"))
             server.do("DEL", "g")
     finally:
         server.close()

@@ -187,7 +187,7 @@ def sizes_table(sizes):
         floor = entry["ns"]["floor"]
         for name, values in entry["ns"].items():
             ratios = [a / b for a, b in zip(values, floor)]
-            lines.append(["%.4g MiB" % (entry["bytes"] / 2**20), str(entry["batch"]), name,
+            lines.append(["%.4g MiB" % (entry["bytes"] / 2**20), format(entry["batch"], ","), name,
                           spread(values), spread(ratios, "%.2f")])
     return table(["filter", "items per command", "variant", "CPU ns per item", "x floor"], lines)
 

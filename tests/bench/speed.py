@@ -38,6 +38,7 @@ COMMANDS = {
     "exists": ("BF.EXISTS", "BF.MEXISTS"),
     "add": ("BF.ADD", "BF.MADD"),
     "del": ("BF.DEL", "BF.DEL"),
+    "bulk exists": (None, "BF.BULKEXISTS"),
     "floor": ("FLOOR.ONE", "FLOOR.MANY"),
     "floor, for writing": ("FLOOR.WONE", "FLOOR.WMANY"),
 }
@@ -100,7 +101,7 @@ class Variant:
             self.server, COMMANDS[op][batch > 1], self.key, batch, count,
             start=self.looked_up, first=0, range=self.added,
             absent_first=self.added, absent_range=self.added,
-            absent_percent=ABSENT_PERCENT[kind],
+            absent_percent=ABSENT_PERCENT[kind], send="width" if op == "bulk exists" else "args",
         )
         self.looked_up += run.items  # not the same items again: they would be in the caches
         answers = run.answers
@@ -196,11 +197,12 @@ def reload(variants):
 
 # Nanoseconds an item may be expected to cost, to make the runs about equally long. Items are
 # counted, not timed: a run is the same whatever else the machine does.
-EXPECTED_NS = {1: 700, 10: 250, 100: 150, 1000: 120}
+EXPECTED_NS = {1: 700, 10: 250, 100: 150, 1000: 120, 10000: 60}
 
 
 def items_in(seconds, batch):
-    return max(int(seconds * 1e9 / EXPECTED_NS[batch]) // 1000 * 1000, 1000)
+    whole = max(batch, 1000)
+    return max(int(seconds * 1e9 / EXPECTED_NS[batch]) // whole * whole, whole)
 
 
 def fresh_per_run(batches, room, rounds, seconds):
@@ -236,12 +238,14 @@ def add_tasks(variants, per_run, seconds, size):
 
 
 def lookup_tasks(variants, lookups, seconds, size=None):
+    """The floor of a bulk lookup is that of 1,000 items as arguments; a peer has no bulk lookups."""
     tasks = {}
     for row in lookups:
-        batch = row[1]
+        op, batch, _ = row
         count = items_in(seconds, batch)
-        tasks[row] = [(v.name, partial(v.look_up, *row, count)) for v in variants]
-        tasks[row] += floor_tasks(variants[0], batch, seconds)
+        tasks[row] = [(v.name, partial(v.look_up, *row, count)) for v in variants
+                      if (op, v.name) != ("bulk exists", "peer")]
+        tasks[row] += floor_tasks(variants[0], min(batch, 1000), seconds)
         tasks[row] += limit_tasks(variants[0], row, size, seconds)
     return tasks
 
@@ -298,7 +302,7 @@ def measure_sizes(variants, sizes, rounds, seconds):
         rows = Rows()
         say("filters of %d bytes" % size)
         filled = fill_size(variants, size)
-        lookups = [("exists", batch, "mixed") for batch in (1, 1000)]
+        lookups = [("exists", 1, "mixed"), ("exists", 1000, "mixed"), ("bulk exists", 10000, "mixed")]
         rows.in_rounds(rounds, lookup_tasks(filled, lookups, seconds), seed=3)
         for row in lookups:
             named = {name: rows.ns(row, name) for name in rows.runs[row]}

@@ -62,6 +62,8 @@ COMMANDS = {
     "BF.INSERT": (-4, ("k", "ITEMS", "a")),
     "BF.EXISTS": (3, ("k", "a")),
     "BF.MEXISTS": (-3, ("k", "a")),
+    "BF.BULKEXISTS": (-4, ("k", "LINES", "a")),
+    "BF.BULKADD": (-4, ("k", "WIDTH", "1", "a")),
     "BF.CARD": (2, ("k",)),
     "BF.INFO": (-2, ("k",)),
     "BF.DEBUG": (2, ("k",)),
@@ -81,7 +83,7 @@ COMMANDS = {
 # dest and sources, where others have one key
 COMBINING = ("BF.MERGE", "BF.INTERSTORE")
 WRITES = (
-    "BF.RESERVE", "BF.ADD", "BF.MADD", "BF.INSERT", "BF.DEL", "BF.LOADCHUNK", "BF.LOAD", "BF.IMPORT", "BF.CLEAR", "BF.ROTATE", *COMBINING,
+    "BF.RESERVE", "BF.ADD", "BF.MADD", "BF.INSERT", "BF.BULKADD", "BF.DEL", "BF.LOADCHUNK", "BF.LOAD", "BF.IMPORT", "BF.CLEAR", "BF.ROTATE", *COMBINING,
 )  # fmt: skip
 
 LAYER_LINE = re.compile(

@@ -369,7 +369,7 @@ class Stream:
         until(lambda: len(glob.glob(pattern)) == 1, "the file before a rewrite is deleted in the background")
         (name,) = glob.glob(pattern)
         self.file = open(name, "rb")
-        self.take()
+        self.file.seek(0, os.SEEK_END)
 
     def take(self):
         """What came since the last time, as lists of bytes, without SELECT."""

@@ -68,10 +68,6 @@ class Foreign:
         assert not m % 8 or self.bits[-1] >> m % 8 == 0
         return self
 
-    def as_read(self):
-        """What a reader of `data` knows: of an empty filter DataSketches' 24 bytes say less."""
-        return self
-
     def positions(self, item, m=None, k=None):
         raise NotImplementedError
 
@@ -359,9 +355,6 @@ EMPTY = 4
 class Datasketches(Foreign):
     name, scheme = "datasketches", "DATASKETCHES"
     seed, is_counted = 0, False
-
-    def as_read(self):
-        return self.decode(self.data)
 
     def positions(self, item, m=None, k=None):
         m, k = m or self.m, k or self.k

@@ -12,12 +12,14 @@ without one are taken to change no key and no item.
     Model       two databases of Held
 """
 
+import re
 import struct
 import time
 
+from bulk import answers_of, cut
 from checks import FULL, GROWTH_FAILED
 from program_items import CountedItems, Items, WindowItems
-from resp import error
+from resp import error, integer
 
 # Whose type a filter has, by the first bytes of its header; any other that is accepted is RedisBloom's.
 OWN, REDISBLOOM, VALKEYBLOOM = 0, 1, 2
@@ -81,9 +83,14 @@ class Model:
             self.learn_refused(db, words, reply)
 
     def learn_refused(self, db, words, reply):
-        """In a script Valkey 9 makes of an array with an error in it that error alone: the filter is there all
-        the same, and some of the items may be."""
-        if words[0].upper() != b"BF.ADD" and reply in (error(GROWTH_FAILED), error(FULL)):
+        """BF.BULKADD says how many items were taken. Of an array with an error in it Valkey 9 makes, in a script, that
+        error alone: the filter is there all the same, and some of the items may be."""
+        taken = TAKEN.search(reply.value) if words[0].upper() == b"BF.BULKADD" else None
+        if taken:
+            added(self, db, words, [], [])
+            for item in cut(words[2:])[: int(taken[1])]:
+                self.get(db, words[1]).items.take(item, self.now_ms())
+        elif words[0].upper() in (b"BF.MADD", b"BF.INSERT") and reply in (error(GROWTH_FAILED), error(FULL)):
             added(self, db, words, [], [])
             self.get(db, words[1]).items.refuse_all()
         if self.get(db, words[1]):
@@ -117,7 +124,8 @@ def learns(*names):
     return register
 
 
-ADDING = (b"BF.ADD", b"BF.MADD", b"BF.INSERT")
+ADDING = (b"BF.ADD", b"BF.MADD", b"BF.INSERT", b"BF.BULKADD")
+TAKEN = re.compile(r": (\d+) of \d+ items taken$")
 
 
 def has(words, option):
@@ -197,6 +205,24 @@ def madd(model, db, words, reply):
 @learns("BF.INSERT")
 def insert(model, db, words, reply):
     added(model, db, words, after(words, b"ITEMS"), reply.value)
+
+
+@learns("BF.BULKADD")
+def bulkadd(model, db, words, reply):
+    items = cut(words[2:])
+    if items:
+        added(model, db, words, items, map(integer, answers_of(reply.value, len(items))))
+
+
+@learns("BF.BULKEXISTS")
+def bulkexists(model, db, words, reply):
+    held, items, now_ms = model.get(db, words[1]), cut(words[2:]), model.now_ms()
+    found, is_empty = (held.items.found(now_ms), held.items.is_empty(now_ms)) if held else ((), True)
+    for item, answer in zip(items, answers_of(reply.value, len(items))):
+        if answer == 0 and item in found:
+            answered(model, words[1], "a lookup of %r was answered 0, and it was there" % item)
+        if answer == 1 and is_empty:
+            answered(model, words[1], "a lookup of %r was answered 1, and there is nothing" % item)
 
 
 # ---- Filters that forget -------------------------------------------------------------------------

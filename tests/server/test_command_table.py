@@ -57,7 +57,7 @@ def test_writing_commands_are_write_and_denyoom(call, name):
 
 @pytest.mark.parametrize("name", READS)
 def test_reading_commands_are_readonly_and_fast_unless_their_work_grows_with_what_is_asked_for(call, name):
-    is_slow = name in ("BF.MEXISTS", "BF.DEBUG", "BF.SCANDUMP", "BF.EXPORT")
+    is_slow = name in ("BF.MEXISTS", "BF.BULKEXISTS", "BF.DEBUG", "BF.SCANDUMP", "BF.EXPORT")
     assert set(command_info(call, name)["flags"]) == {"readonly", "module"} | (set() if is_slow else {"fast"})
 
 
@@ -100,6 +100,8 @@ SYNTAX_WORDS = {
     "BF.MADD": set(),
     "BF.EXISTS": set(),
     "BF.MEXISTS": set(),
+    "BF.BULKEXISTS": {"WIDTH", "LINES"},
+    "BF.BULKADD": {"WIDTH", "LINES"},
     "BF.CARD": set(),
     "BF.DEBUG": set(),
     "BF.SCANDUMP": set(),

@@ -5,6 +5,7 @@ The server runs a copy of the module whose allocator is wrapped by tests/server/
 """
 
 import os
+import re
 import struct
 
 import pytest
@@ -18,9 +19,11 @@ FAULTS = os.path.join(os.path.dirname(MODULE), "release", "faults.so")
 FAULTS = os.environ.get("BLOOMPORT_FAULTS_SO", FAULTS)
 MOST = 60  # allocations that any one command may make
 ITEMS = ["item-%d" % i for i in range(40)]
+LINES = "\n".join(ITEMS)
+BULK_MEMORY = "ERR not enough memory for the answers"
 EXPORT_MEMORY = "ERR not enough memory to export"
 COPY_FAILED = "ERR module key failed to copy"  # the server's own
-ERRORS = {NO_MEMORY, GROWTH_FAILED, EXPORT_MEMORY, COPY_FAILED}
+ERRORS = {NO_MEMORY, GROWTH_FAILED, BULK_MEMORY, EXPORT_MEMORY, COPY_FAILED}
 
 
 @pytest.fixture(scope="module")
@@ -49,6 +52,7 @@ def redisbloom(nlayers):
 
 SMALL = ("BF.RESERVE", "k", "0.01", "5")
 LARGE = ("BF.RESERVE", "k", "0.01", "2000")
+LARGE_ONE = (LARGE, ("BF.MADD", "k", *ITEMS[:5]))
 FULL = (SMALL, ("BF.MADD", "k", *ITEMS[:5]))
 GROWN = (*FULL, ("BF.MADD", "k", *ITEMS[5:15]))
 OTHER = tuple((name, "other", *words) for name, _, *words in (*FULL[:1], ("BF.MADD", "k", *ITEMS[9:14]), ("BF.MADD", "k", *ITEMS[20:])))
@@ -82,6 +86,12 @@ CASES = {
     "insert-nocreate": (FULL, ("BF.INSERT", "k", "NOCREATE", "ITEMS", *ITEMS)),
     "exists": (GROWN, ("BF.EXISTS", "k", "a")),
     "mexists": (GROWN, ("BF.MEXISTS", "k", *ITEMS)),
+    "bulkexists": (GROWN, ("BF.BULKEXISTS", "k", "LINES", LINES)),
+    "bulkexists-missing": ((), ("BF.BULKEXISTS", "k", "WIDTH", "1", LINES)),
+    "bulkadd": (LARGE_ONE, ("BF.BULKADD", "k", "LINES", LINES)),
+    "bulkadd-creates": ((), ("BF.BULKADD", "k", "WIDTH", "3", "abcdefabc")),
+    "bulkadd-creates-and-grows": ((), ("BF.BULKADD", "k", "WIDTH", "2", bytes(range(250)))),
+    "bulkadd-grows-twice": (FULL, ("BF.BULKADD", "k", "LINES", LINES)),
     "card": (GROWN, ("BF.CARD", "k")),
     "info": (GROWN, ("BF.INFO", "k")),
     "debug": (GROWN, ("BF.DEBUG", "k")),
@@ -108,6 +118,7 @@ CASES = {
     "window-begins": (WINDOW[:1], ("BF.ADD", "k", "a")),
     "window-add": (WINDOW, ("BF.ADD", "k", "another")),
     "window-madd-grows": (WINDOW, ("BF.MADD", "k", *ITEMS)),
+    "window-bulkadd-grows": (WINDOW, ("BF.BULKADD", "k", "LINES", LINES)),
     "window-insert-creates": ((), ("BF.INSERT", "k", *HUGE_STEPS, "CAPACITY", "20", "PXAT", "9999999999999", "ITEMS", *ITEMS[:5])),
     "window-rotate": (WINDOW, ("BF.ROTATE", "k")),
     "window-export": (WINDOW, ("BF.EXPORT", "k")),
@@ -120,6 +131,7 @@ CASES = {
     "counting-reserve": ((), COUNTING[0]),
     "counting-insert-creates": ((), ("BF.INSERT", "k", "LAYOUT", "COUNTING", "ITEMS", *ITEMS)),
     "counting-add": (COUNTING, ("BF.ADD", "k", "a")),
+    "counting-bulkadd": (COUNTING, ("BF.BULKADD", "k", "LINES", LINES)),
     "counting-del": (COUNTING, ("BF.DEL", "k", *ITEMS)),
     "counting-count": (COUNTING, ("BF.COUNT", "k", ITEMS[0])),
     "counting-export": (COUNTING, ("BF.EXPORT", "k")),
@@ -169,6 +181,9 @@ def test_a_command_without_memory_gives_one_error_and_changes_nothing(call, name
     before, words = CASES[name]
     expected = reference(call, before, words)
     for n, reply, state, written in failing(call, before, words):
+        if reply.is_error and reply.value.endswith(" items taken"):
+            assert_bulk_failed_in_part(call, words, reply)
+            continue
         if reply.is_error:
             assert reply.value in ERRORS, (n, reply)
             assert look(call) == state and changes(call) == written, n
@@ -193,12 +208,26 @@ def assert_batch_failed_in_part(call, words, reply):
     assert call("BF.MEXISTS", "k", *items).plain == [1] * len(items)
 
 
+def assert_bulk_failed_in_part(call, words, reply):
+    """The items before the error are added, and the AOF has the same; with memory all are added."""
+    items = words[3].split("\n") if words[2] == "LINES" else [words[4][i : i + 2] for i in range(0, len(words[4]), 2)]
+    text, taken, given = re.fullmatch(r"(.*): (\d+) of (\d+) items taken", reply.value).groups()
+    assert text == GROWTH_FAILED and int(given) == len(items)
+    assert call("BF.MEXISTS", "k", *items[: int(taken)]).plain == [1] * int(taken)
+    assert call("BF.EXISTS", "k", items[int(taken)]).plain == 0
+    before = look(call)
+    assert call("DEBUG", "LOADAOF") == OK
+    assert look(call) == before
+    call(*words).plain
+    assert call("BF.MEXISTS", "k", *items).plain == [1] * len(items)
+
+
 NOW, STEP = 1_600_000_000_000, 100_000
 STEPPING = (("CLOCK", NOW), ("BF.RESERVE", "k", "0.01", "20", "WINDOW", "400"), ("BF.MADD", "k", *ITEMS[:15]))
 
 
 @pytest.mark.parametrize("steps", [1, 5, 100])
-@pytest.mark.parametrize("words", [("BF.ROTATE", "k"), ("BF.ADD", "k", "a"), ("BF.INSERT", "k", "ITEMS", "a", "b")], ids=lambda words: words[0])
+@pytest.mark.parametrize("words", [("BF.ROTATE", "k"), ("BF.ADD", "k", "a"), ("BF.INSERT", "k", "ITEMS", "a", "b"), ("BF.BULKADD", "k", "LINES", "a\nb")], ids=lambda words: words[0])
 def test_a_step_of_a_window_without_memory_gives_one_error_and_changes_nothing(words, steps):
     """The step begins a generation; from the fifth on it also drops the only one."""
     server = Server(module=FAULTS, has_clock=True)

@@ -126,10 +126,16 @@ def test_the_empty_item_answers_as_in_the_library(call, sample):
         assert model.set_positions() == [0]
 
 
+def built_anew(sample, m, k):
+    """An empty one. DataSketches does not count the bits that are added to an empty filter."""
+    parameters = {name: value for name, value in sample.parameters.items() if name != "is_counted"}
+    return type(sample)(m, k, **parameters)
+
+
 @EACH
 def test_items_of_every_length_and_byte_are_hashed_as_the_library_does(call, sample):
-    sample = type(sample)(sample.m * 64, sample.k, **sample.parameters)
-    model, items = sample.empty().as_read(), items_of_every_length()
+    sample = built_anew(sample, sample.m * 64, sample.k)
+    model, items = sample.empty(), items_of_every_length()
     assert import_foreign(call, "k", sample, *ROOM) == OK
     assert add_all(call, "k", items) == [model.add(item) for item in items]
     assert look_up_all(call, "k", PROBES) == [model.contains(item) for item in PROBES]
@@ -140,7 +146,7 @@ def test_items_of_every_length_and_byte_are_hashed_as_the_library_does(call, sam
 @pytest.mark.parametrize("k", [1, 2, 3, 8, 9, 16, 17, 30, 50, 64, 255])
 def test_every_number_of_hashes_is_the_librarys(call, sample, k):
     most = {"bip37": 50, "rocksdb": 30}.get(sample.name, 255)
-    model = type(sample)(sample.m, min(k, most), **sample.parameters).as_read()
+    model = built_anew(sample, sample.m, min(k, most))
     assert import_foreign(call, "k", model, *ROOM) == OK
     for item in ITEMS[:6]:
         assert call("BF.ADD", "k", item) == integer(model.add(item))
@@ -504,4 +510,5 @@ def test_a_replica_has_the_same_and_follows_adds_merges_and_clears(new_server):
     until_in_sync(replica, master)
     assert replica.call("DEBUG", "DIGEST") == master.call("DEBUG", "DIGEST")
     for name, sample in SAMPLES.items():
-        assert export_foreign(replica.call, name + "-later", sample) == bulk(filled(sample.as_read(), PROBES[:90]).data)
+        expected = filled(built_anew(sample, sample.m, sample.k), PROBES[:90]).data
+        assert export_foreign(replica.call, name + "-later", sample) == bulk(expected)

@@ -73,7 +73,7 @@ class Model:
 
     def run(self, *words):
         reply = self.call(*words)
-        self.note(words[0], reply)
+        self.note(words, reply)
         return reply
 
     def together(self, *commands):
@@ -81,9 +81,10 @@ class Model:
         for words in (("MULTI",), *commands):
             assert not self.call(*words).is_error
         for words, reply in zip(commands, self.call("EXEC").value):
-            self.note(words[0], reply)
+            self.note(words, reply)
 
-    def note(self, name, reply):
+    def note(self, words, reply):
+        name = words[0]
         if not reply.is_error:
             self.succeeded.add(name)
         answers = reply.value if reply.kind == "*" else [reply]
@@ -93,8 +94,19 @@ class Model:
         elif name in ("BF.EXISTS", "BF.MEXISTS"):
             self.done["bf_checks"] += len(good)
             self.done["bf_checks_absent"] += good.count(0)
+        elif name in ("BF.BULKADD", "BF.BULKEXISTS"):
+            self.note_bulk(name, words[3].count("\n"), reply)
         elif name in ("BF.MERGE", "BF.IMPORT") and good:
             self.done["bf_%ss" % name[3:].lower()] += 1
+
+    def note_bulk(self, name, n, reply):
+        """n lines; of an error, the items before it."""
+        taken = re.search(r": (\d+) of %d items taken$" % n, reply.value) if reply.is_error else None
+        if name == "BF.BULKADD":
+            self.done["bf_adds"] += int(taken[1]) if taken else 0 if reply.is_error else n
+        elif not reply.is_error:
+            self.done["bf_checks"] += n
+            self.done["bf_checks_absent"] += n - int.from_bytes(reply.value, "big").bit_count()
 
     def check(self):
         seen = info_bf(self.call)
@@ -103,6 +115,10 @@ class Model:
 
 RARE = [[("FLUSHALL", "ASYNC")], [("FLUSHALL", "SYNC")], [("FLUSHDB", "SYNC")], [("DEBUG", "RELOAD")]]
 LOAD_AOF = [("BGREWRITEAOF",), ("DEBUG", "LOADAOF")]  # counts what is in the log a second time
+
+
+def lines(items):
+    return "".join("%s\n" % item for item in items)
 
 
 def step(source, model, rare):
@@ -121,6 +137,8 @@ def step(source, model, rare):
         lambda: run("BF.MADD", key, *items),
         lambda: run("BF.INSERT", key, "CAPACITY", "7", "ITEMS", *items),
         lambda: run("BF.INSERT", key, "NOCREATE", "ITEMS", *items),
+        lambda: run("BF.BULKADD", key, "LINES", lines(items)),
+        lambda: run("BF.BULKEXISTS", key, "LINES", lines(items)),
         lambda: run("BF.EXISTS", key, items[0]),
         lambda: run("BF.MEXISTS", key, *items),
         lambda: run("BF.MERGE", key, other, source.choice(KEYS)),
@@ -209,6 +227,8 @@ def test_counters_since_start_equal_the_replies(call):
                       ("BF.EXISTS", key, items[0]), ("BF.MEXISTS", "missing", *items), ("BF.MEXISTS", key, "absent", *items),
                       ("BF.EXISTS", key, "absent"), ("BF.MEXISTS", key, *range(200, 230)),
                       ("BF.RESERVE", "full", "0.01", "3", "NONSCALING"), ("BF.MADD", "full", *items), ("BF.ADD", "full", "x"),
+                      ("BF.BULKADD", key, "LINES", lines(items)), ("BF.BULKADD", "full", "LINES", lines(items)),
+                      ("BF.BULKEXISTS", key, "LINES", lines(["absent", *items])), ("BF.BULKEXISTS", "missing", "LINES", lines(items)),
                       ("BF.MERGE", "new", key), ("BF.MERGE", "new", "missing"), ("BF.MERGE", "none", "missing")):
             model.run(*words)
         carry(model.run, key, "imported")
@@ -276,6 +296,8 @@ def count_stream(done, commands):
             done["bf_adds"] += len(words) - 1
         elif name == "BF.INSERT":
             done["bf_adds"] += len(words) - words.index("ITEMS") - 1
+        elif name == "BF.BULKADD":
+            done["bf_adds"] += words[2].count("\n")
         elif name in ("BF.MERGE", "BF.IMPORT"):
             done["bf_%ss" % name[3:].lower()] += 1
 

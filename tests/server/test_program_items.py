@@ -9,7 +9,7 @@ import pytest
 from bloom_model import xxh64
 from program_items import SATURATED, CountedItems, Items, WindowItems
 from program_model import Model
-from resp import OK, ONE, ZERO, array, error, integer
+from resp import OK, ONE, ZERO, array, bulk, error, integer
 
 START = 1_700_000_000_123
 ITEMS = [b"item%d" % i for i in range(40)]
@@ -312,3 +312,29 @@ def test_the_model_learns_the_kind_of_filter_from_the_header_of_a_load():
     assert not window.is_empty(START)
     counting = learn(model, ["BF.LOADCHUNK", "c", "1", header_of_version_2(2)])
     assert type(counting) is CountedItems and counting.is_spoiled
+
+
+def test_the_model_learns_bulk_answers_and_finds_what_is_wrong():
+    model, now = Model(now_ms=lambda: START), [b"BF.BULKADD", b"k", b"LINES", b"a\nb\na"]
+    model.learn(0, [b"BF.BULKADD", b"k", b"LINES", b""], bulk(b""))
+    assert model.get(0, b"k") is None
+    model.learn(0, now, bulk(b"\xc0"))
+    assert model.get(0, b"k").items.found(START) == {b"a", b"b"} and model.faults == []
+    model.learn(0, [b"bf.bulkexists", b"k", b"WIDTH", b"1", b"abc"], bulk(b"\xc0"))
+    model.learn(0, [b"BF.BULKEXISTS", b"none", b"LINES", b"a"], bulk(b"\0"))
+    assert model.faults == []
+    for words, bitmap in ((now, b"\x20"), ([b"BF.BULKEXISTS", b"k", b"LINES", b"a\nb"], b"\x80"), ([b"BF.BULKEXISTS", b"none", b"LINES", b"a"], b"\x80")):
+        model.learn(0, words, bulk(bitmap))
+        assert len(model.faults) == 1, words
+        model.faults.clear()
+
+
+def test_the_model_learns_from_a_bulk_error_which_items_were_taken():
+    model = Model(now_ms=lambda: START)
+    model.learn(0, [b"BF.RESERVE", b"k", b"0.01", b"3", b"LAYOUT", b"COUNTING"], OK)
+    refused = error("ERR non scaling filter is full: 4 of 5 items taken")
+    model.learn(0, [b"BF.BULKADD", b"k", b"WIDTH", b"1", b"aabcd"], refused)
+    assert model.get(0, b"k").items.counts == {b"a": 2, b"b": 1, b"c": 1}
+    assert model.get(0, b"k").items.found(START) == {b"a", b"b", b"c"}
+    model.learn(0, [b"BF.BULKADD", b"new", b"WIDTH", b"2", b"abc"], error("ERR the data is no whole number of items of 2 bytes"))
+    assert model.get(0, b"new") is None

@@ -10,6 +10,7 @@
 #   bench      build, a server and Python's client
 #   test       that, and the packages of the tests
 #   parquet    the Parquet libraries of test_export, in build/venv
+#   frames     numpy and pandas, and in build/venv the newest of both, Polars and pyarrow
 #   browser    the browser of `make test-page`
 #   fuzzer     build, with libFuzzer
 #   gcovr, valgrind
@@ -35,6 +36,7 @@ have_header() { echo "#include <$1>" | "$CC" -E -x c - >/dev/null 2>&1; }
 have_fuzzer() { echo 'int LLVMFuzzerTestOneInput(void) { return 0; }' | "$CC" -fsanitize=fuzzer -x c - -o /dev/null 2>/dev/null; }
 have_cxx_header() { echo "#include <$1>" | g++ -E -x c++ - >/dev/null 2>&1; }
 have_parquet() { build/venv/bin/python -c "import pyarrow, duckdb" >/dev/null 2>&1; }
+have_frames() { build/venv/bin/python -c "import numpy, pandas, polars, pyarrow, redis" >/dev/null 2>&1; }
 have_module() { "$PYTHON" -c "import $1" >/dev/null 2>&1; }
 
 missing_compiler() {
@@ -72,6 +74,12 @@ missing_test() {
 }
 
 missing_parquet() { have_parquet || have_module ensurepip || echo python3-venv; }
+
+missing_frames() {
+    have_module numpy || echo python3-numpy
+    have_module pandas || echo python3-pandas
+    have_frames || have_module ensurepip || echo python3-venv
+}
 
 missing_browser() {
     have_command chromium || echo chromium
@@ -228,12 +236,15 @@ if is_wanted build run bench test fuzzer deb test-deb && [ ! -f "$REDISMODULE_DI
     fetch_header || die "no redismodule.h in this machine's apt sources (build/apt/log says why): $hint."
 fi
 
-# Parquet libraries, which Debian does not have, in an environment of their own. Only their tests
-# need them: without a way to PyPI those skip and say so.
-if is_wanted parquet && ! have_parquet; then
-    say "getting Parquet libraries into build/venv"
+# Libraries that Debian does not have, in an environment of their own. Only their tests need them:
+# without a way to PyPI those skip and say so.
+fetch_libraries() {
+    say "getting $1 into build/venv"
     mkdir -p build
-    { "$PYTHON" -m venv --clear build/venv &&
-        build/venv/bin/pip install -q --disable-pip-version-check -r tests/server/requirements.txt; } >&2 ||
-        say "no Parquet libraries: tests that compare with them will be skipped"
-fi
+    { { build/venv/bin/python -m pip --version >/dev/null 2>&1 || "$PYTHON" -m venv --clear build/venv; } &&
+        build/venv/bin/python -m pip install -q --disable-pip-version-check -r "$2"; } >&2 ||
+        say "no $1: tests that use them will be skipped"
+}
+
+if is_wanted parquet && ! have_parquet; then fetch_libraries "Parquet libraries" tests/server/requirements.txt; fi
+if is_wanted frames && ! have_frames; then fetch_libraries "data frames" tests/recipes/requirements.txt; fi

@@ -220,10 +220,16 @@ func load() {
 	check("load cut", strings.HasPrefix(refused, "ERR bloom object decoding failed"), true)
 }
 
+func bulk() {
+	check("bulkadd", call("BF.BULKADD", "bulky", "LINES", "a\nb\na"), "\xc0")
+	check("bulkexists", call("BF.BULKEXISTS", "bulky", "WIDTH", 1, "axb"), "\xa0")
+	check("bulkadd cut", call("BF.BULKADD", "bulky", "WIDTH", 2, "abc"), "ERR the data is no whole number of items of 2 bytes")
+}
+
 func main() {
 	protocol, _ = strconv.Atoi(os.Args[2])
 	r = redis.NewClient(&redis.Options{Addr: "127.0.0.1:" + os.Args[1], Protocol: protocol})
-	for _, part := range []func(){reserve, add, lookups, info, failures, dump, raw, stats, combine, forget, load} {
+	for _, part := range []func(){reserve, add, lookups, info, failures, dump, raw, stats, combine, forget, load, bulk} {
 		part()
 	}
 	fmt.Println("version", redis.Version())

@@ -241,6 +241,13 @@ static void load(void) {
     answers_item("BF.LOAD bad", cut, "ERR bloom object decoding failed");
 }
 
+static void bulk(void) {
+    answers_item("BF.BULKADD bulky LINES", (struct word){"a\nb\na", 5}, "\xc0");
+    answers("BF.BULKEXISTS bulky WIDTH 1 axb", "\xa0");
+    answers("BF.BULKADD bulky WIDTH 2 abc",
+            "ERR the data is no whole number of items of 2 bytes");
+}
+
 int main(int argc, char **argv) {
     context = redisConnect("127.0.0.1", argc > 1 ? atoi(argv[1]) : 6379);
     if (context == NULL || context->err) {
@@ -257,6 +264,7 @@ int main(int argc, char **argv) {
     combine();
     forget();
     load();
+    bulk();
     redisFree(context);
     printf("version %d.%d.%d\nchecks %d\n", HIREDIS_MAJOR, HIREDIS_MINOR, HIREDIS_PATCH, checks);
     return wrong > 0;

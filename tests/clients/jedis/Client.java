@@ -142,6 +142,12 @@ class Client extends Checks {
         refused("load cut", "bloom object decoding failed", () -> call("BF.LOAD", "bad", ONE_CUT));
     }
 
+    static void bulk() {
+        check("bulkadd", () -> text(call("BF.BULKADD", "bulky", "LINES", "a\nb\na")), "\u00c0");
+        check("bulkexists", () -> text(call("BF.BULKEXISTS", "bulky", "WIDTH", "1", "axb")), "\u00a0");
+        refused("bulkadd cut", "no whole number of items of 2 bytes", () -> call("BF.BULKADD", "bulky", "WIDTH", "2", "abc"));
+    }
+
     public static void main(String[] arguments) {
         boolean three = arguments[1].equals("3");
         yes = three ? (Object) true : (Object) 1L;
@@ -163,6 +169,7 @@ class Client extends Checks {
         combine();
         forget();
         load();
+        bulk();
         finish(RedisClient.class);
     }
 }

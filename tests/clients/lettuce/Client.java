@@ -189,6 +189,12 @@ class Client extends Checks {
         refused("load cut", "bloom object decoding failed", () -> status("BF.LOAD", "bad", ONE_CUT));
     }
 
+    static void bulk() {
+        check("bulkadd", () -> latin(bytes("BF.BULKADD", "bulky", "LINES", "a\nb\na")), "\u00c0");
+        check("bulkexists", () -> latin(bytes("BF.BULKEXISTS", "bulky", "WIDTH", "1", "axb")), "\u00a0");
+        refused("bulkadd cut", "no whole number of items of 2 bytes", () -> bytes("BF.BULKADD", "bulky", "WIDTH", "2", "abc"));
+    }
+
     public static void main(String[] arguments) {
         RedisClient client = RedisClient.create(RedisURI.create("127.0.0.1", Integer.parseInt(arguments[0])));
         client.setOptions(ClientOptions.builder()
@@ -212,6 +218,7 @@ class Client extends Checks {
         combine();
         forget(yes, no);
         load();
+        bulk();
         finish(RedisClient.class);
     }
 }

@@ -154,5 +154,9 @@ check('load', call('BF.LOAD', 'moved', $one), 'OK');
 check('card of the loaded', call('BF.CARD', 'moved'), 1);
 check('load cut', call('BF.LOAD', 'bad', substr($one, 0, -1)), 'ERR bloom object decoding failed');
 
+check('bulkadd', call('BF.BULKADD', 'bulky', 'LINES', "a\nb\na"), "\xc0");
+check('bulkexists', call('BF.BULKEXISTS', 'bulky', 'WIDTH', 1, 'axb'), "\xa0");
+check('bulkadd cut', call('BF.BULKADD', 'bulky', 'WIDTH', 2, 'abc'), 'ERR the data is no whole number of items of 2 bytes');
+
 echo 'version ', phpversion('redis'), "\nchecks $checks\n";
 exit($wrong > 0 ? 1 : 0);

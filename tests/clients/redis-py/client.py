@@ -184,7 +184,13 @@ def load():
     refused("load cut", "bloom object decoding failed", call, "BF.LOAD", "bad", ONE[:-1])
 
 
-for part in (reserve, add, lookups, info, errors, dump, raw, stats, combine, forget, load):
+def bulk():
+    check("bulkadd", call("BF.BULKADD", "bulky", "LINES", b"a\nb\na"), b"\xc0")
+    check("bulkexists", call("BF.BULKEXISTS", "bulky", "WIDTH", 1, "axb"), b"\xa0")
+    refused("bulkadd cut", "the data is no whole number of items of 2 bytes", call, "BF.BULKADD", "bulky", "WIDTH", 2, "abc")
+
+
+for part in (reserve, add, lookups, info, errors, dump, raw, stats, combine, forget, load, bulk):
     part()
 print("version", redis.__version__)
 print("checks", checks)

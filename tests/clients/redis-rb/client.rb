@@ -137,5 +137,9 @@ check "load", call("BF.LOAD", "moved", ONE), "OK"
 check "card of the loaded", call("BF.CARD", "moved"), 1
 check "load cut", call("BF.LOAD", "bad", ONE[0...-1]), "ERR bloom object decoding failed"
 
+check "bulkadd", call("BF.BULKADD", "bulky", "LINES", "a\nb\na").b, "\xc0".b
+check "bulkexists", call("BF.BULKEXISTS", "bulky", "WIDTH", 1, "axb").b, "\xa0".b
+check "bulkadd cut", call("BF.BULKADD", "bulky", "WIDTH", 2, "abc"), "ERR the data is no whole number of items of 2 bytes"
+
 puts "version #{Redis::VERSION}", "checks #{$checks}"
 exit $wrong.zero?

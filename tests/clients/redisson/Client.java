@@ -194,6 +194,12 @@ class Client extends Checks {
         refused("load cut", "bloom object decoding failed", () -> any("BF.LOAD", "bad", ONE_CUT));
     }
 
+    static void bulk() {
+        check("bulkadd", () -> latin(bytes("BF.BULKADD", "bulky", "LINES", "a\nb\na")), "\u00c0");
+        check("bulkexists", () -> latin(bytes("BF.BULKEXISTS", "bulky", "WIDTH", "1", "axb")), "\u00a0");
+        refused("bulkadd cut", "no whole number of items of 2 bytes", () -> bytes("BF.BULKADD", "bulky", "WIDTH", "2", "abc"));
+    }
+
     public static void main(String[] arguments) {
         String address = "redis://127.0.0.1:" + arguments[0];
         Protocol protocol = arguments[1].equals("3") ? Protocol.RESP3 : Protocol.RESP2;
@@ -216,6 +222,7 @@ class Client extends Checks {
         combine();
         forget();
         load();
+        bulk();
         finish(Redisson.class);
     }
 }

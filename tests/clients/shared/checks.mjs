@@ -164,4 +164,8 @@ export async function newCommands({ call, bytes, yes, no, map, real }) {
   check('load', await call('BF.LOAD', 'moved', ONE), 'OK');
   check('card of the loaded', await call('BF.CARD', 'moved'), 1);
   await refused('load cut', 'bloom object decoding failed', call('BF.LOAD', 'bad', ONE.subarray(0, -1)));
+
+  check('bulkadd', await bytes('BF.BULKADD', 'bulky', 'LINES', 'a\nb\na'), Buffer.from([0xc0]));
+  check('bulkexists', await bytes('BF.BULKEXISTS', 'bulky', 'WIDTH', '1', 'axb'), Buffer.from([0xa0]));
+  await refused('bulkadd cut', 'no whole number of items of 2 bytes', call('BF.BULKADD', 'bulky', 'WIDTH', '2', 'abc'));
 }

@@ -205,6 +205,13 @@ fn load(c: &mut Checks, r: &mut Connection) {
     c.refused("load cut", "bloom object decoding failed", cut);
 }
 
+fn bulk(c: &mut Checks, r: &mut Connection) {
+    c.answer("bulkadd", call(r, &[b"BF.BULKADD", b"bulky", b"LINES", b"a\nb\na"]), vec![0xc0_u8]);
+    c.answer("bulkexists", call(r, &[b"BF.BULKEXISTS", b"bulky", b"WIDTH", b"1", b"axb"]), vec![0xa0_u8]);
+    let cut = call::<Value>(r, &[b"BF.BULKADD", b"bulky", b"WIDTH", b"2", b"abc"]);
+    c.refused("bulkadd cut", "no whole number of items of 2 bytes", cut);
+}
+
 /// The library keeps it to itself; cargo has written it down.
 fn version() -> &'static str {
     let entry = include_str!("../Cargo.lock").split("name = \"redis\"").nth(1);
@@ -228,6 +235,7 @@ fn main() -> RedisResult<()> {
     combine(&mut c, &mut r);
     forget(&mut c, &mut r, arguments[2] == "3");
     load(&mut c, &mut r);
+    bulk(&mut c, &mut r);
     println!("version {}", version());
     println!("checks {}", c.checks);
     std::process::exit(if c.wrong > 0 { 1 } else { 0 });
