@@ -89,7 +89,8 @@ def scala(library, folder, text, _):
     """Compiled and submitted with what PySpark's package has of Spark."""
     (jars,) = library.glob("venv/lib/*/site-packages/pyspark/jars")
     (folder / "snippet.scala").write_text(SCALA % text(f'println("{WRITTEN}"); System.in.read()'), encoding="utf-8")
-    languages.build(folder, "java", "-cp", f"{jars}/*", "scala.tools.nsc.Main", "-usejavacp", "-d", "snippet.jar", "snippet.scala")
+    languages.build(folder, "java", "-cp", f"{jars}/*", "scala.tools.nsc.Main", "-usejavacp", "-d", "snippet.jar",
+                    "snippet.scala")
     return [jars.parent / "bin" / "spark-submit", "--class", "Snippet", "snippet.jar"]
 
 
@@ -205,11 +206,11 @@ def check(heading, code, server):
     before, comment, after = parts(code)
     program = make(WORK / library, folder, lambda pause: f"{before}\n{pause}\n{after}\n", server.port)
     exchange = Exchange(server, folder, file)
-    process = subprocess.Popen(list(map(str, program)), cwd=folder, text=True, stdin=subprocess.PIPE,
-                               stdout=subprocess.PIPE, stderr=open(folder / "stderr", "w", encoding="utf-8"))
+    with open(folder / "stderr", "wb") as stderr:
+        process = subprocess.Popen(list(map(str, program)), cwd=folder, text=True, stdin=subprocess.PIPE,
+                                   stdout=subprocess.PIPE, stderr=stderr)
     try:
-        said = next((line for line in process.stdout if WRITTEN in line), "")
-        if said:
+        if any(WRITTEN in line for line in process.stdout):
             exchange.do(comment)
         printed = process.communicate("\n", timeout=languages.RUN_SECONDS)[0].split()
     finally:
