@@ -13,6 +13,7 @@ import os
 import re
 import shutil
 import subprocess
+import threading
 from pathlib import Path
 
 import languages
@@ -209,11 +210,14 @@ def check(heading, code, server):
     with open(folder / "stderr", "wb") as stderr:
         process = subprocess.Popen(list(map(str, program)), cwd=folder, text=True, stdin=subprocess.PIPE,
                                    stdout=subprocess.PIPE, stderr=stderr)
+    late = threading.Timer(languages.RUN_SECONDS, process.kill)
+    late.start()
     try:
         if any(WRITTEN in line for line in process.stdout):
             exchange.do(comment)
-        printed = process.communicate("\n", timeout=languages.RUN_SECONDS)[0].split()
+        printed = process.communicate("\n")[0].split()
     finally:
+        late.cancel()
         process.kill()
         process.wait()
     judge(server, process, folder, after, printed)
