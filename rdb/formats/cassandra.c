@@ -99,6 +99,7 @@ static bool cassandra_plan(const struct formats_request *request, struct single 
 
 const struct format_row CASSANDRA_ROW = {
     .takes = TAKES_CAPACITY | TAKES_EXPANSION | TAKES_VARIANT,
+    .variants = {VARIANT_OLD, VARIANT_4X},
     .is_home = cassandra_is_home,
     .limit = cassandra_limit,
     .advice = "hash is Cassandra's, use cassandra",
