@@ -20,6 +20,8 @@ from test_manners import said
 from test_push import heed_signals
 from test_tool import OTHERS, TOOL, WORDS, lines, r, run, server  # noqa: F401  (fixtures)
 
+from redis_server import INSTRUMENTED
+
 NUMBERS = [b"%d" % i for i in range(50_000)]  # five pieces
 
 
@@ -229,6 +231,7 @@ def test_a_terminal_sees_how_far_it_is(r, server):  # noqa: F811
         os.close(theirs)
 
 
+@pytest.mark.skipif(INSTRUMENTED, reason="a sanitizer has memory of its own")
 def test_it_takes_no_more_memory_for_twenty_times_the_items(tmp_path, r, server):  # noqa: F811
     peaks = []
     for n in 100_000, 2_000_000:
