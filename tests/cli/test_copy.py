@@ -15,6 +15,7 @@ from test_tool import OTHERS, TOOL, WORDS, lines, r, run, server  # noqa: F401  
 from filters import until
 from redis_server import INSTRUMENTED, Server
 from redisbloom import FIXTURES
+from formats_model import RedisBloom
 
 
 @pytest.fixture(scope="module")
@@ -142,8 +143,14 @@ class Between:
         end.close()
 
 
-def test_a_filter_that_is_added_to_meanwhile_is_copied_from_a_copy(r, other, server, other_server):  # noqa: F811
-    r.execute_command("BF.RESERVE", "k", 0.01, 20_000_000)  # two pieces
+@pytest.mark.parametrize("kind", ["own", "redisbloom"])
+def test_a_filter_that_is_added_to_meanwhile_is_copied_from_a_copy(tmp_path, r, other, server, other_server, kind):  # noqa: F811
+    if kind == "own":
+        r.execute_command("BF.RESERVE", "k", 0.01, 20_000_000)  # two pieces
+    else:
+        path = tmp_path / "theirs"
+        path.write_bytes(RedisBloom(0.01, 15_000_000).data)
+        run("push", path, "--key", "k", "-s", server.socket)
     r.execute_command("BF.MADD", "k", *WORDS)
     between = Between(server.socket, lambda: server.client().execute_command("BF.MADD", "k", *OTHERS))
     run("copy", "--from", "redis://127.0.0.1:%d" % between.port, "--to", "unix://" + other_server.socket, "--key", "k")

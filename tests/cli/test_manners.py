@@ -105,7 +105,7 @@ def test_an_empty_input_is_said(tmp_path):
 
 def test_a_built_file_keeps_the_capacity_and_the_rate_that_were_asked_for(tmp_path):
     path = tmp_path / "f"
-    for items, rate in (1, 0.5), (1000, 0.001), (1_000_000, 0.02):
+    for items, rate in (1, 0.5), (1000, 0.001), (1_000_000, 0.01), (1_100_000, 0.01):
         run("build", "--error", rate, "-o", path, stdin=lines(b"%d" % i for i in range(items)))
         facts = info(path)
         assert (facts["format"], facts["capacity"]) == ("dump", items)
