@@ -423,7 +423,7 @@ BAD_FILES = {
     "long": (GOOD + bytes(5), "something was added"),
     "newline": (GOOD + b"\n", "a newline at its end"),
     "tail": (GOOD[:-1] + b"\x80", "damaged"),
-    "k is 0": (bytes(4) + GOOD[4:], "not a filter"),
+    "k is 0": (bytes(4) + GOOD[4:], "its k is 0"),
     "snapshot": (b"REDIS0010" + bytes(50), "snapshot of a whole server"),
     "error": (b"ERR not found\n", "ERR not found"),
     "parquet, short": (bytes.fromhex("158001") + bytes.fromhex("1c1c00001c1c00001c1c000000") + bytes(63), "cut short"),

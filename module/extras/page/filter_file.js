@@ -17,19 +17,17 @@ const hasBits = (h) => h.m >= 1 && h.m < 2 ** 53;
 
 // ---- What is wrong
 
-// What is wrong with a file that has the header of a format and does not fit it.
+// What is wrong with a file that has the header of a format and does not fit it: k, or else its length.
 function nearMiss(view) {
+  const is = view.byteLength, near = [];
   for (const [format, read] of Object.entries(FORMATS)) {
-    const h = read(view, "4.x");
-    if (!h?.isSure || !hasBits(h) || h.m >= 2 ** 40) continue;
-    const should = fileBytes(h), is = view.byteLength;
-    if (is === should && !hasHashes(h)) return `It looks like a ${format} filter, but its k is ${whole(h.k)}: it is damaged.`;
-    if (!hasHashes(h) || (format !== "parquet" && h.k > 64)) continue;
-    if (is >= should / 64 && is <= should * 64)
-      return `Its header is that of a ${format} filter of ${whole(should)} bytes, but the file has ${whole(is)}: ` +
-             (is < should ? "it was cut short." : "something was added.");
+    const h = read(view, "4.x"), should = h?.isSure && hasBits(h) && h.m < 2 ** 40 ? fileBytes(h) : 0;
+    if (is === should) return `It looks like a ${format} filter, but its k is ${whole(h.k)}: it is damaged.`;
+    const isLikely = should && hasHashes(h) && (format === "parquet" || h.k <= 64);
+    if (isLikely && is >= should / 64 && is <= should * 64) near.push([format, should]);
   }
-  return null;
+  return near.map(([format, should]) => `Its header is that of a ${format} filter of ${whole(should)} bytes, but the file has `
+    + `${whole(is)}: ${is < should ? "it was cut short" : "something was added"}.`)[0];
 }
 
 function otherFile(bytes, view) {

@@ -17,7 +17,7 @@ function openQuestion() {
   return filter.variant ? { choice: "variant-choice", question: "which Cassandra" } : {};
 }
 
-function showKind() {
+function showFormat() {
   const { choice, question } = openQuestion();
   for (const id of ["hash-choice", "variant-choice"]) byId(id).hidden = id !== choice;
   byId("kind").textContent = `format ${filter.format}, layout ${filter.blocked ? "BLOCKED" : "CLASSIC"}, `
@@ -32,7 +32,7 @@ function show(opened, name) {
   byId("view").hidden = false;
   byId("name").textContent = name;
   byId("ask").disabled = !filter.hasLookups;
-  showKind();
+  showFormat();
   const put = (id, text, sub) => {
     byId(id).textContent = text;
     byId(`${id}-sub`).textContent = sub;
