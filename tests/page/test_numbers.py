@@ -1,5 +1,6 @@
 """The page's arithmetic (module/extras/page/*.js, under node) is the module's: sizes, growth and rates to
-the last bit a server or the tool shows, hashes against the published vectors and the model's.
+the last bit a server or the tool shows, hashes against the published vectors and the model's, answers
+against those of the libraries whose filters the viewer opens.
 
 Environment: that of ../server/redis_server.py; BLOOMPORT_TOOL, the command-line tool.
 """
@@ -254,8 +255,9 @@ def random_foreign_files(count, folder, seed):
     rng = random.Random(seed)
     samples = [one for one in SAMPLES.values() if one.name != "cassandra"]
     for i in range(count):
-        sample, most = samples[i % len(samples)], {"bip37": 50, "rocksdb": 30}
-        k = rng.randint(1, min(most.get(samples[i % len(samples)].name, 255), rng.choice((16, 255))))
+        sample = samples[i % len(samples)]
+        most = {"bip37": 50, "rocksdb": 30}.get(sample.name, 255)
+        k = rng.randint(1, min(most, rng.choice((16, 255))))
         unit = {"bip37": 8, "go": 1, "rocksdb": 512}.get(sample.name, 64)
         model = type(sample)(unit * int(2 ** rng.uniform(0, 7)), k, **sample.parameters)
         fill = rng.choice((0, 1, rng.random(), rng.random() ** 3))
