@@ -153,17 +153,45 @@ static void rocksdbs_hashes_follow_from_its_bits_per_key(void **state) {
     }
 }
 
-static void cassandras_sizes_have_the_hash_of_the_variant(void **state) {
+static void new_filters_have_the_hash_of_their_variant(void **state) {
     (void)state;
-    static const enum scheme SCHEMES[] = {SCHEME_CASSANDRA3, SCHEME_CASSANDRA2, SCHEME_CASSANDRA3,
-                                          SCHEME_CASSANDRA3};
-    for (int v = 0; v < VARIANT_COUNT; v++) {
+    static const struct {
+        enum format format;
+        enum variant variant;
+        uint64_t capacity;
+        enum scheme scheme;
+    } ROWS[] = {
+        {FORMAT_CASSANDRA, VARIANT_NONE, 100, SCHEME_CASSANDRA3},
+        {FORMAT_CASSANDRA, VARIANT_OLD, 100, SCHEME_CASSANDRA2},
+        {FORMAT_CASSANDRA, VARIANT_3X, 100, SCHEME_CASSANDRA3},
+        {FORMAT_CASSANDRA, VARIANT_4X, 100, SCHEME_CASSANDRA3},
+        {FORMAT_SPARK, VARIANT_NONE, 100, SCHEME_SPARK1},
+        {FORMAT_SPARK, VARIANT_NONE, 230000000, SCHEME_SPARK2}, // 2.2e9 bits
+        {FORMAT_SPARK, VARIANT_V1, 230000000, SCHEME_SPARK1},
+        {FORMAT_SPARK, VARIANT_V2, 100, SCHEME_SPARK2},
+    };
+    for (size_t i = 0; i < COUNT(ROWS); i++) {
         struct formats_request request = {
-            .capacity = 100, .error_rate = 0.01, .variant = (enum variant)v};
+            .capacity = ROWS[i].capacity, .error_rate = 0.01, .variant = ROWS[i].variant};
         struct filter *filter = NULL;
-        assert_int_equal(formats_new(FORMAT_CASSANDRA, &request, &filter), STATUS_OK);
-        assert_int_equal(filter->scheme, SCHEMES[v]);
+        assert_int_equal(formats_new(ROWS[i].format, &request, &filter), STATUS_OK);
+        assert_int_equal(filter->scheme, ROWS[i].scheme);
         filter_free(filter);
+    }
+}
+
+static void a_variant_is_found_by_its_word_in_its_own_format(void **state) {
+    (void)state;
+    static const char *const WORDS[] = {"old", "3.x", "4.x", "v1", "v2"};
+    for (int i = 0; i < 5; i++) {
+        enum variant found;
+        bool is_cassandras = i < 3;
+        assert_int_equal(formats_find_variant(FORMAT_CASSANDRA, WORDS[i], strlen(WORDS[i]), &found),
+                         is_cassandras);
+        assert_int_equal(formats_find_variant(FORMAT_SPARK, WORDS[i], strlen(WORDS[i]), &found),
+                         !is_cassandras);
+        assert_int_equal(found, VARIANT_OLD + i);
+        assert_false(formats_find_variant(FORMAT_GUAVA, WORDS[i], strlen(WORDS[i]), &found));
     }
 }
 
@@ -338,7 +366,8 @@ int main(void) {
         spied(cassandras_variants_go_with_their_hash),
         spied(sizes_are_those_of_the_libraries),
         spied(rocksdbs_hashes_follow_from_its_bits_per_key),
-        spied(cassandras_sizes_have_the_hash_of_the_variant),
+        spied(new_filters_have_the_hash_of_their_variant),
+        spied(a_variant_is_found_by_its_word_in_its_own_format),
         spied(every_truncation_of_a_librarys_file_is_refused_by_name),
         spied(every_changed_byte_of_a_librarys_file_is_refused_or_exported_as_it_came),
         spied(a_librarys_file_is_recognised_as_its_own_format_and_no_other),
