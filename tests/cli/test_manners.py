@@ -1,6 +1,9 @@
 """How the tool speaks: help, versions, suggestions, summaries, completions."""
 
+import os
+import pty
 import re
+import select
 import shutil
 import subprocess
 
@@ -175,3 +178,34 @@ def test_fish_completes_commands_and_values(tmp_path):
     assert set(commands()) <= set(completed("bloomport "))
     assert completed("bloomport build --layout bl") == ["blocked"]
     assert completed("bloomport build --err") == ["--error"]
+
+
+def test_zsh_completes_commands_options_and_values(tmp_path):
+    """A zsh on a terminal; each line is completed by a tab and then echoed by the shell itself."""
+    if not shutil.which("zsh"):
+        pytest.skip("zsh is not installed")
+    (tmp_path / "_bloomport").write_bytes((COMPLETIONS / "bloomport.zsh").read_bytes())
+    ours, theirs = pty.openpty()
+    environment = {**os.environ, "TERM": "dumb", "PS1": "", "ZDOTDIR": str(tmp_path)}
+    process = subprocess.Popen(["zsh", "-f", "-i"], stdin=theirs, stdout=theirs, stderr=theirs, cwd=tmp_path, env=environment,
+                               start_new_session=True)
+    seen = b""
+
+    def until(text):
+        nonlocal seen
+        while text not in seen:
+            assert select.select([ours], [], [], 60)[0], seen
+            seen += os.read(ours, 4096)
+
+    try:
+        os.write(ours, b"fpath=($PWD $fpath); autoload -Uz compinit; compinit -u -D; zstyle ':completion:*' insert-tab false; bloomport() { print -r -- got $*; }; print rea''dy\n")
+        until(b"ready")
+        for typed, expected in (b"bui\t", b"got build"), (b"build --layout=bl\t", b"got build --layout=blocked"), (
+                b"list --sort=ut\t", b"got list --sort=utilisation"), (b"build --err\t0.5", b"got build --error=0.5"):
+            os.write(ours, b"bloomport " + typed + b"\n")
+            until(expected)
+    finally:
+        process.kill()
+        process.wait()
+        os.close(ours)
+        os.close(theirs)
