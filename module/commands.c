@@ -238,6 +238,7 @@ static void replicate(RedisModuleCtx *ctx, RedisModuleString *name, const struct
 /* Replicates, closes, announces. */
 static void finish(RedisModuleCtx *ctx, RedisModuleString *name, struct adding *a) {
     metrics.adds += a->done - a->nfailed;
+    a->key.only_added = true;
     const char *event = a->nchanging ? "bf.add" : a->key.put ? "bf.reserve" : NULL;
     if (event || a->key.rotated) {
         replicate(ctx, name, a);

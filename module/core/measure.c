@@ -38,9 +38,54 @@ double measure_promise(const struct filter *filter) {
     return rate < 1 ? rate : 1;
 }
 
-/* By GROWTH_RATIO the first layer has all of the filter's rate, and those after it add theirs. */
-bool measure_is_overfilled(const struct filter *filter) {
+/* The rate above which a filter is overfilled. By GROWTH_RATIO the first layer has all of the
+ * filter's rate, and those after it add theirs. */
+static double most_rate(const struct filter *filter) {
     double promise = measure_promise(filter);
     if (filter->growth == GROWTH_RATIO) promise /= 1 - filter->ratio;
-    return measure_error_rate(filter) > 2 * promise;
+    return 2 * promise;
+}
+
+bool measure_is_overfilled(const struct filter *filter) {
+    return measure_error_rate(filter) > most_rate(filter);
+}
+
+/* Halving the interval 8 times gives the fill to 0.4 %: a full filter is 2 % or more below it,
+ * unless it has 30 hashes. The 0.999 is for rounding, which is far smaller. */
+float measure_safe_fill(const struct filter *filter) {
+    struct filter older = *filter;
+    older.nlayers--;
+    double before = measure_error_rate(&older), most = 0.999 * most_rate(filter);
+    if (before > most) return 0;
+    float low = 0, high = 1;
+    for (int i = 0; i < 8; i++) {
+        float middle = (low + high) / 2;
+        struct layer newest = *filter_newest(filter);
+        newest.ones = (uint64_t)((double)middle * (double)newest.nbits) + 1;
+        if (newest.ones > newest.nbits) newest.ones = newest.nbits;
+        if (before + (1 - before) * layer_current_error_rate(&newest) > most) {
+            high = middle;
+        } else {
+            low = middle;
+        }
+    }
+    return low;
+}
+
+/* Under a tenth of the capacity is free. Rounded up, a tenth that is no integer compares the same.
+ */
+bool measure_is_nearly_full(const struct filter *filter) {
+    const struct layer *newest = filter_newest(filter);
+    if (filter->expansion != 0 || newest->items >= newest->capacity) return false;
+    return newest->capacity - newest->items < newest->capacity / 10 + (newest->capacity % 10 != 0);
+}
+
+bool measure_has_many_layers(const struct filter *filter) {
+    uint32_t longest = 0, n = 0;
+    for (uint32_t i = 0; i < filter->nlayers; i++) {
+        bool continues = i > 0 && filter->layers[i].start == filter->layers[i - 1].start;
+        n = continues ? n + 1 : 1;
+        if (n > longest) longest = n;
+    }
+    return longest > MEASURE_MANY_LAYERS;
 }
