@@ -50,23 +50,33 @@ bool measure_is_overfilled(const struct filter *filter) {
     return measure_error_rate(filter) > most_rate(filter);
 }
 
-/* Halving the interval 8 times gives the fill to 0.4 %: a full filter is 2 % or more below it,
- * unless it has 30 hashes. The 0.999 is for rounding, which is far smaller. */
+/* Whether the filter, whose older layers have the rate `before`, keeps within `most` at a fill of
+ * its newest layer. */
+static bool is_safe(const struct filter *filter, double before, double most, float fill) {
+    struct layer newest = *filter_newest(filter);
+    newest.ones = (uint64_t)((double)fill * (double)newest.nbits) + 1;
+    if (newest.ones > newest.nbits) newest.ones = newest.nbits;
+    return before + (1 - before) * layer_current_error_rate(&newest) <= most;
+}
+
+/* Creating a filter computes this, so it tries one fill first, which suits most: k hashes that were
+ * rounded from a rate give a full layer a fill of 2^(0.5/k) / 2 at most, a little less than
+ * (1 + 0.5/k) / 2. Otherwise halving the interval 8 times finds the fill to 0.4 %. The 0.999 is for
+ * rounding, which is far smaller. */
 float measure_safe_fill(const struct filter *filter) {
     struct filter older = *filter;
     older.nlayers--;
     double before = measure_error_rate(&older), most = 0.999 * most_rate(filter);
     if (before > most) return 0;
-    float low = 0, high = 1;
+    float usual = 0.5f + 0.25f / (float)filter_newest(filter)->nhashes;
+    if (is_safe(filter, before, most, usual)) return usual;
+    float low = 0, high = usual;
     for (int i = 0; i < 8; i++) {
         float middle = (low + high) / 2;
-        struct layer newest = *filter_newest(filter);
-        newest.ones = (uint64_t)((double)middle * (double)newest.nbits) + 1;
-        if (newest.ones > newest.nbits) newest.ones = newest.nbits;
-        if (before + (1 - before) * layer_current_error_rate(&newest) > most) {
-            high = middle;
-        } else {
+        if (is_safe(filter, before, most, middle)) {
             low = middle;
+        } else {
+            high = middle;
         }
     }
     return low;

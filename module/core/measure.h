@@ -23,9 +23,9 @@ double measure_promise(const struct filter *filter);
  * of a full filter by far less. */
 bool measure_is_overfilled(const struct filter *filter);
 
-/* A fill of the newest layer up to which the filter is not overfilled, if no other layer changes; a
- * little below the largest such fill. So an add that stays under it needs no further thought. 0 if
- * there is none. */
+/* A fill of the newest layer up to which the filter is not overfilled, if no other layer changes. A
+ * filter that was not overfilled by merges or imports stays under it, and its adds need no further
+ * arithmetic. 0 if there is none. */
 float measure_safe_fill(const struct filter *filter);
 
 /* Whether a non-scaling filter holds its capacity, or over 90 % of it. */

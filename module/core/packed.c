@@ -40,6 +40,7 @@ void *packed_pack(struct filter *filter) {
     const struct layer *layer = &filter->layers[0];
     struct packed *packed = mem_alloc(packed_size(layer->nbits));
     if (!packed) return filter;
+    if (filter->safe_fill == 0) filter->safe_fill = measure_safe_fill(filter);
     *packed = (struct packed){.form = PACKED_FORM,
                               .nhashes = (uint8_t)layer->nhashes,
                               .expansion = (uint16_t)filter->expansion,
@@ -47,7 +48,7 @@ void *packed_pack(struct filter *filter) {
                               .capacity = (uint16_t)layer->capacity,
                               .items = (uint16_t)layer->items,
                               .ones = (uint16_t)layer->ones,
-                              .safe_fill = measure_safe_fill(filter),
+                              .safe_fill = filter->safe_fill,
                               .error_rate = filter->error_rate};
     memcpy(packed->bits, layer->bits, (size_t)layer_array_bytes(layer));
     filter_free(filter);
