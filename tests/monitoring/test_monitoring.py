@@ -2,13 +2,15 @@
 
 import json
 import math
+import re
 import subprocess
 from pathlib import Path
 
 import pytest
 
-from conftest import MONITORING, get, program
+from conftest import EXPORTER_ACL, MONITORING, get, program
 from filters import server_info, until
+from redis_server import REPO
 
 DASHBOARD = json.loads((MONITORING / "grafana.json").read_text(encoding="utf-8"))
 QUERIES = [(panel["title"], target["expr"]) for panel in DASHBOARD["panels"] for target in panel["targets"]]
@@ -114,3 +116,11 @@ def test_promtools_tests_of_the_alert_rules(tmp_path):
         done = subprocess.run([program("promtool"), *words], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                               check=False)
         assert done.returncode == 0, done.stdout
+
+
+def test_the_document_has_these_alerts_states_and_this_user():
+    text = (REPO / "module" / "docs" / "OPERATIONS.md").read_text(encoding="utf-8")
+    rules = re.findall(r"- alert: (\w+)", (MONITORING / "alerts.yml").read_text(encoding="utf-8"))
+    assert re.findall(r"^\| `(BloomFilter\w+)` \|", text, re.M) == rules
+    assert ", ".join("%d `%s`" % (number, state) for state, number in STATES.items()) in text
+    assert "`ACL SETUSER exporter %s`" % EXPORTER_ACL in text
