@@ -79,7 +79,7 @@ static struct filter *new_filter(const struct options *options, uint64_t capacit
     struct filter *filter;
     enum status st = filter_new(&params, FILTER_NO_LIMIT, &filter);
     if (st != STATUS_OK) refuse(st, options);
-    if (options->format != FILE_UNKNOWN) file_check_format(filter, options->format, options);
+    if (options->format != FILE_UNKNOWN) file_check_format(filter, options->format);
     return filter;
 }
 
@@ -262,7 +262,7 @@ int build_run(const struct options *given) {
     struct filter *filter = is_remote ? build_from_members(like, options, &count)
                                       : build_from_inputs(like, options, &count);
     bool is_chosen = options->format != FILE_UNKNOWN;
-    file_save(filter, is_chosen ? options->format : file_default_format(filter), options);
+    file_save(filter, is_chosen ? options->format : file_default_format(filter), options->output);
     if (count == 0) report_note("the input is empty: a filter without items was written");
     report_filter("", filter, count);
     filter_free(filter);

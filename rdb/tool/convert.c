@@ -15,7 +15,7 @@ int convert_run(const struct options *options) {
     options_need_operands(options, 1, 1, "the filter's file");
     if (options->format == FILE_UNKNOWN) tool_die("--to is missing: the format to convert to");
     struct filter *filter = file_load(options->operands[0], options, NULL);
-    file_save(filter, options->format, options);
+    file_save(filter, options->format, options->output);
     report_filter("", filter, filter_items(filter));
     filter_free(filter);
     return TOOL_OK;
@@ -94,7 +94,7 @@ int merge_run(const struct options *options) {
     }
     mem_free(files);
     if (options->format != FILE_UNKNOWN) format = options->format;
-    file_save(sum, format, options);
+    file_save(sum, format, options->output);
     report_filter("", sum, filter_items(sum));
     filter_free(sum);
     return TOOL_OK;

@@ -116,10 +116,6 @@ static enum file_format recognise(const char *path, const struct bytes *bytes) {
     return FILE_PORTABLE;
 }
 
-static enum variant variant_of(const struct options *options, enum file_format format) {
-    return options->variant_of == format ? options->variant : VARIANT_NONE;
-}
-
 struct filter *file_load(const char *path, const struct options *options,
                          enum file_format *format) {
     struct bytes bytes = get_bytes(path);
@@ -127,7 +123,7 @@ struct filter *file_load(const char *path, const struct options *options,
     enum file_format found = is_named ? options->from : recognise(path, &bytes);
     struct formats_options how = {.capacity = options->capacity,
                                   .scheme = options->scheme,
-                                  .variant = variant_of(options, found),
+                                  .variant = options->variant,
                                   .keep_foreign = true};
     struct filter *filter = NULL;
     const char *fault = NULL;
@@ -179,16 +175,14 @@ enum file_format file_default_format(const struct filter *filter) {
     return filter->is_foreign ? foreign_format(filter) : FILE_DUMP;
 }
 
-void file_check_format(const struct filter *filter, enum file_format format,
-                       const struct options *options) {
+void file_check_format(const struct filter *filter, enum file_format format) {
     if (format == FILE_DUMP) {
         const char *field = dump_obstacle(filter), *whose = "RedisBloom";
         if (filter->growth == GROWTH_RATIO) whose = "valkey-bloom";
         if (field) tool_die("cannot write dump: %s's field %s is out of its range", whose, field);
         return;
     }
-    const char *obstacle =
-        formats_obstacle(filter, (enum format)format, variant_of(options, format));
+    const char *obstacle = formats_obstacle(filter, (enum format)format, VARIANT_NONE);
     if (obstacle) {
         tool_die("cannot write %s: %s (the format dump holds any filter)", file_format_name(format),
                  obstacle);
@@ -210,10 +204,9 @@ static void write_in_pieces(const struct filter *filter, const uint8_t *header, 
     progress_end(&progress);
 }
 
-static void save_as(const struct filter *filter, enum file_format format,
-                    const struct options *options) {
-    file_check_format(filter, format, options);
-    output_open(options->output);
+static void save_as(const struct filter *filter, enum file_format format, const char *path) {
+    file_check_format(filter, format);
+    output_open(path);
     if (format == FILE_PORTABLE) {
         uint8_t header[CODEC_PORTABLE_BYTES];
         codec_encode_portable(&filter->layers[0], header);
@@ -231,21 +224,20 @@ static void save_as(const struct filter *filter, enum file_format format,
     } else {
         size_t len = (size_t)formats_size(filter, (enum format)format);
         uint8_t *bytes = tool_alloc(len);
-        formats_encode(filter, (enum format)format, variant_of(options, format), bytes);
+        formats_encode(filter, (enum format)format, VARIANT_NONE, bytes);
         output_write(bytes, len);
         mem_free(bytes);
     }
     output_commit();
 }
 
-void file_save(const struct filter *filter, enum file_format format,
-               const struct options *options) {
+void file_save(const struct filter *filter, enum file_format format, const char *path) {
     bool forgets = filter->window != 0 || filter->layout == LAYOUT_COUNTING;
     if (format == FILE_DUMP || !forgets) {
-        save_as(filter, format, options);
+        save_as(filter, format, path);
         return;
     }
     struct filter *flat = flatten(filter, format);
-    save_as(flat, format, options);
+    save_as(flat, format, path);
     filter_free(flat);
 }

@@ -33,11 +33,10 @@ const struct filter *file_live(const struct filter *filter, struct filter *view)
 enum file_format file_default_format(const struct filter *filter);
 
 /* Ends the program if the format cannot hold the filter. */
-void file_check_format(const struct filter *filter, enum file_format format,
-                       const struct options *options);
+void file_check_format(const struct filter *filter, enum file_format format);
 
 /* Writes the filter to --output, in this format. A format other than dump gets what a window or a
  * counting filter holds at this moment, as one layer of bits, as BF.EXPORT does. */
-void file_save(const struct filter *filter, enum file_format format, const struct options *options);
+void file_save(const struct filter *filter, enum file_format format, const char *path);
 
 #endif

@@ -83,7 +83,7 @@ int pull_run(const struct options *options) {
     struct filter *filter = receive_filter(server, options->key);
     server_close(server);
     bool is_chosen = options->format != FILE_UNKNOWN;
-    file_save(filter, is_chosen ? options->format : file_default_format(filter), options);
+    file_save(filter, is_chosen ? options->format : file_default_format(filter), options->output);
     report_filter("pulled: ", filter, filter_items(filter));
     filter_free(filter);
     return TOOL_OK;

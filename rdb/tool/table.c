@@ -118,8 +118,6 @@ const struct option_row table_options[] = {
     {OPTION_TO_FORMAT, 0, "format", "format", BUILD | PULL,
      "the format to write (one that records capacity and rate: dump)"},
     {OPTION_TO_FORMAT, 0, "format", "format", MERGE, "the format to write (that of the first)"},
-    {OPTION_VARIANT, 0, "variant", "word", BUILD | CHECK | INFO | MERGE | CONVERT | PUSH | PULL,
-     "of cassandra: old, 3.x or 4.x; of spark: v1 or v2"},
     {OPTION_OUTPUT, 'o', "output", "file", BUILD | MERGE | CONVERT | PULL,
      "where to write (standard output)"},
     {OPTION_JSON, 0, "json", NULL, INFO | SIZE, "print one JSON object"},

@@ -55,7 +55,6 @@ enum option_id {
     OPTION_HASH,
     OPTION_FROM_FORMAT, // of the file that is read
     OPTION_TO_FORMAT,   // of the file that is written
-    OPTION_VARIANT,
     OPTION_OUTPUT,
     OPTION_JSON,
     OPTION_QUIET,

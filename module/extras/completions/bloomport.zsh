@@ -40,7 +40,6 @@ _bloomport() {
         '--layout=[classic (fewest bits) or blocked (fastest)]:layout:(classic blocked counting)' \
         '--hash=[xxh64 (default) or fnv1a]:hash:(xxh64 fnv1a)' \
         '--format=[the format to write (one that records capacity and rate: dump)]:format:(portable sstable leveldb parquet redisbloom valkeybloom guava spark go cassandra bip37 rocksdb datasketches redisson dump)' \
-        '--variant=[of cassandra: old, 3.x or 4.x; of spark: v1 or v2]:word: ' \
         '(-o --output)'{-o,--output}'[where to write (standard output)]:file:_files' \
         '(-h --host)'{-h,--host}'[the server'\''s host (127.0.0.1)]:host: ' \
         '(-p --port)'{-p,--port}'[the server'\''s port (6379)]:port: ' \
@@ -70,7 +69,6 @@ _bloomport() {
         '(-c --count)'{-c,--count}'[print only how many they are]' \
         '--hash=[xxh64 (default) or fnv1a: portable and sstable files do not record it]:hash:(xxh64 fnv1a)' \
         '--format=[the file'\''s format, if it is not recognised: leveldb never is]:format:(portable sstable leveldb parquet redisbloom valkeybloom guava spark go cassandra bip37 rocksdb datasketches redisson dump)' \
-        '--variant=[of cassandra: old, 3.x or 4.x; of spark: v1 or v2]:word: ' \
         '--key=[the key on the server]:key: ' \
         '--server[the filter is on a server: --key names it, no file does]' \
         '(-h --host)'{-h,--host}'[the server'\''s host (127.0.0.1)]:host: ' \
@@ -94,7 +92,6 @@ _bloomport() {
     info) _arguments -s \
         '--hash=[xxh64 (default) or fnv1a: portable and sstable files do not record it]:hash:(xxh64 fnv1a)' \
         '--format=[the file'\''s format, if it is not recognised: leveldb never is]:format:(portable sstable leveldb parquet redisbloom valkeybloom guava spark go cassandra bip37 rocksdb datasketches redisson dump)' \
-        '--variant=[of cassandra: old, 3.x or 4.x; of spark: v1 or v2]:word: ' \
         '--json[print one JSON object]' \
         '(-h --help)'{-h,--help}'[this text]' \
         '*:file:_files' ;;
@@ -102,7 +99,6 @@ _bloomport() {
         '--hash=[xxh64 (default) or fnv1a: portable and sstable files do not record it]:hash:(xxh64 fnv1a)' \
         '--from=[the format read, if it is not recognised: leveldb never is]:format:(portable sstable leveldb parquet redisbloom valkeybloom guava spark go cassandra bip37 rocksdb datasketches redisson dump)' \
         '--format=[the format to write (that of the first)]:format:(portable sstable leveldb parquet redisbloom valkeybloom guava spark go cassandra bip37 rocksdb datasketches redisson dump)' \
-        '--variant=[of cassandra: old, 3.x or 4.x; of spark: v1 or v2]:word: ' \
         '(-o --output)'{-o,--output}'[where to write (standard output)]:file:_files' \
         '(-q --quiet)'{-q,--quiet}'[no summary and no notes on standard error]' \
         '(-h --help)'{-h,--help}'[this text]' \
@@ -112,7 +108,6 @@ _bloomport() {
         '--hash=[xxh64 (default) or fnv1a: portable and sstable files do not record it]:hash:(xxh64 fnv1a)' \
         '--from=[the format read, if it is not recognised: leveldb never is]:format:(portable sstable leveldb parquet redisbloom valkeybloom guava spark go cassandra bip37 rocksdb datasketches redisson dump)' \
         '--to=[the format to write]:format:(portable sstable leveldb parquet redisbloom valkeybloom guava spark go cassandra bip37 rocksdb datasketches redisson dump)' \
-        '--variant=[of cassandra: old, 3.x or 4.x; of spark: v1 or v2]:word: ' \
         '(-o --output)'{-o,--output}'[where to write (standard output)]:file:_files' \
         '(-q --quiet)'{-q,--quiet}'[no summary and no notes on standard error]' \
         '(-h --help)'{-h,--help}'[this text]' \
@@ -122,7 +117,6 @@ _bloomport() {
         '--expansion=[it grows on the server, as by BF.RESERVE]:number: ' \
         '--hash=[xxh64 (default) or fnv1a: portable and sstable files do not record it]:hash:(xxh64 fnv1a)' \
         '--format=[the file'\''s format, if it is not recognised: leveldb never is]:format:(portable sstable leveldb parquet redisbloom valkeybloom guava spark go cassandra bip37 rocksdb datasketches redisson dump)' \
-        '--variant=[of cassandra: old, 3.x or 4.x; of spark: v1 or v2]:word: ' \
         '--key=[the key on the server]:key: ' \
         '--replace[replace the key if it exists]' \
         '(-h --host)'{-h,--host}'[the server'\''s host (127.0.0.1)]:host: ' \
@@ -145,7 +139,6 @@ _bloomport() {
         '*:file:_files' ;;
     pull) _arguments -s \
         '--format=[the format to write (one that records capacity and rate: dump)]:format:(portable sstable leveldb parquet redisbloom valkeybloom guava spark go cassandra bip37 rocksdb datasketches redisson dump)' \
-        '--variant=[of cassandra: old, 3.x or 4.x; of spark: v1 or v2]:word: ' \
         '(-o --output)'{-o,--output}'[where to write (standard output)]:file:_files' \
         '--key=[the key on the server]:key: ' \
         '(-h --host)'{-h,--host}'[the server'\''s host (127.0.0.1)]:host: ' \
