@@ -169,7 +169,7 @@ test-large: $(SO) $(TOOL) $(LARGE) | $(DEPS) ## slow tests and those that need g
 	@set -e; for program in $(if $(T),$(filter %/$(T),$(LARGE)),$(LARGE)); do $$program; done
 	@$(if $(filter %/$(T),$(LARGE)),:,$(RUN_TESTS) --server tests/large$(if $(T),/$(T).py))
 
-test-damaged: ## every damaged variant of RedisBloom's and valkey-bloom's recorded dumps, under the sanitizers
+test-damaged: ## every damaged variant of RedisBloom's, valkey-bloom's and other libraries' files, under the sanitizers
 	@$(MAKE) --no-print-directory FLAVOUR=asan CC=gcc test-large T=test_damaged_dumps
 
 test-interop: $(SO) $(TOOL) | $(DEPS) ## other languages and libraries read and write our filters, toolchains installed: T=go for one
@@ -188,7 +188,7 @@ asan: ## `make test` under AddressSanitizer and UBSan; any report is a failure
 	@$(MAKE) --no-print-directory FLAVOUR=asan CC=gcc test
 
 # A selection: all of it would take hours under valgrind, and most of it has but one thread.
-SOME_UNIT = $(filter-out %/test_rates %/test_sizing %/test_statistics,$(UNIT)) $(FUZZ)
+SOME_UNIT = $(filter-out %/test_rates %/test_scheme_rates %/test_sizing %/test_statistics,$(UNIT)) $(FUZZ)
 SOME_SERVER = background every_command faults fuzz growth import loadchunk memory small_filters
 test-some: $(SO) $(FAULTS_SO) $(TOOL) $(SOME_UNIT) | $(DEPS)
 	@$(RUN_TESTS) --unit $(SOME_UNIT) --server $(SOME_SERVER:%=tests/server/test_%.py) $(if $(filter tsan,$(FLAVOUR)),tests/cli)
