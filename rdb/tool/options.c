@@ -92,6 +92,8 @@ static void set_files(enum option_id id, const char *name, const char *value, st
     case OPTION_JSON: o->json = true; break;
     case OPTION_QUIET: o->quiet = true; break;
     case OPTION_KEY: o->key = value; break;
+    case OPTION_REDISSON: o->redisson = value; break;
+    case OPTION_VARIANT: o->variant = values_variant(value); break;
     case OPTION_REPLACE: o->replace = true; break;
     default: break;
     }

@@ -37,9 +37,7 @@ static size_t printable_length(const unsigned char *at) {
     return character >= least[len] ? len : 0;
 }
 
-/* Texts of servers and file names must not move a cursor or rename a window: bytes that are not
- * printable become '?'. */
-static void make_printable(char *text) {
+void report_make_printable(char *text) {
     for (size_t len; *text; text += len) {
         len = printable_length((const unsigned char *)text);
         if (len == 0) *text = '?', len = 1;
@@ -54,7 +52,7 @@ void tool_die(const char *format, ...) {
     va_start(args, format);
     vsnprintf(text, sizeof(text), format, args);
     va_end(args);
-    make_printable(text);
+    report_make_printable(text);
     fprintf(stderr, "bloomport: %s\n", text);
     output_abandon();
     fflush(stdout);
@@ -75,7 +73,7 @@ void report_note(const char *format, ...) {
     va_start(args, format);
     vsnprintf(text, sizeof(text), format, args);
     va_end(args);
-    make_printable(text);
+    report_make_printable(text);
     fprintf(stderr, "%s\n", text);
 }
 

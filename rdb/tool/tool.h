@@ -16,6 +16,7 @@
  *   link.c      bytes to a server, TLS       server.c  commands, replies, the nodes of a cluster
  *   requests.c  one function per command     nodes.c   the masters of a cluster
  *   push.c      a file -> a server           pull.c    a server -> a file
+ *   redisson.c  a Redisson filter on a server   sst.c  the filter in a table of RocksDB
  *   progress.c  the bar on a terminal       recognise.c what a file is
  *
  * Every error ends the program: tool_die prints it in one line and exits with status 2. The end of
