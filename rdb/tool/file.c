@@ -175,7 +175,7 @@ static struct filter *decode_table(const struct sst *table, const struct formats
     struct bytes block;
     const char *obstacle = sst_take_filter(table, &block.at, &block.len);
     if (obstacle) {
-        snprintf(fault, FILE_FAULT, "no filter can be taken out of this table: %s", obstacle);
+        snprintf(fault, FILE_FAULT, "no filter can be extracted from this table: %s", obstacle);
         return NULL;
     }
     struct filter *filter = decode_as((enum file_format)FORMAT_ROCKSDB, &block, how, fault);

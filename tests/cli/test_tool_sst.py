@@ -1,4 +1,4 @@
-"""The filter inside a table of RocksDB: what the tool takes out of it, what it refuses by name, and every damage."""
+"""The filter inside a table of RocksDB: what the tool extracts, what it refuses by name, and every damage."""
 
 import random
 import struct
@@ -12,12 +12,12 @@ from test_tool import TOOL, info, run
 from foreign_fixtures import FIXTURES
 
 REAL = {name: one for name, one in FIXTURES.items() if one.path.suffix == ".sst"}
-NO_FILTER = "no filter can be taken out of this table: "
+NO_FILTER = "no filter can be extracted from this table: "
 
 
 @pytest.fixture
 def fault(tmp_path):
-    """fault(bytes) -> why no filter can be taken out of a table: the same from a file and from a pipe."""
+    """fault(bytes) -> why no filter can be extracted from a table: the same from a file and from a pipe."""
     path = tmp_path / "t.sst"
 
     def ask(data):
@@ -31,7 +31,7 @@ def fault(tmp_path):
 
 
 @pytest.mark.parametrize("fixture", REAL.values(), ids=REAL)
-def test_the_filter_block_is_taken_out_of_a_real_table(tmp_path, fixture):
+def test_the_filter_block_of_a_real_table_is_extracted(tmp_path, fixture):
     for words in ["--from", "sst"], []:
         assert run("convert", *words, "--to", "rocksdb", fixture.path) == fixture.data
         assert run("convert", *words, "--to", "rocksdb", "-", stdin=fixture.path.read_bytes()) == fixture.data
@@ -85,7 +85,7 @@ def test_every_footer_is_read(version, tmp_path):
     (table(b"\0" * 3), "bad rocksdb data: shorter than a line and its trailer"),
     (table(LINE[:64] + b"x" + LINE[64:]), "bad rocksdb data: length is not that of whole lines"),
 ], ids=range(26))
-def test_what_cannot_be_taken_out_is_refused_by_name(fault, data, expected):
+def test_what_cannot_be_extracted_is_refused_by_name(fault, data, expected):
     assert fault(data) == expected
 
 

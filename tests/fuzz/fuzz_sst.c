@@ -1,4 +1,4 @@
-/* The filter inside a table of RocksDB: what is taken out lies in the table, and a filter that the
+/* The filter inside a table of RocksDB: what is extracted lies in the table, and a filter that the
  * decoder accepts must survive fuzz_mill.
  *
  *   parts u8 (of fuzz_mill), then the table */
