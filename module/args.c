@@ -248,7 +248,7 @@ static const char *parse_seed(const RedisModuleString *arg, struct creation *out
 static const char *parse_variant(const RedisModuleString *arg, enum variant *out) {
     size_t len;
     const char *word = RedisModule_StringPtrLen(arg, &len);
-    return formats_find_variant(word, len, out) ? NULL : ERR_BAD_VARIANT;
+    return formats_find_variant(FORMAT_CASSANDRA, word, len, out) ? NULL : ERR_BAD_VARIANT;
 }
 
 /* valkey-bloom's option. It is checked, and changes nothing: our growth keeps the promise. */

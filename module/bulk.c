@@ -16,6 +16,7 @@
 #include "module/commands.h"
 #include "module/core/batch.h"
 #include "module/core/mem.h"
+#include "module/replay.h"
 #include "module/replicate.h"
 #include "module/reply.h"
 
@@ -261,6 +262,7 @@ static void add_nothing(RedisModuleCtx *ctx, RedisModuleString *name) {
 int cmd_bulkadd(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
     struct bulkadd b;
     if (!parse(ctx, argv, argc, &b.bulk)) return REDISMODULE_OK;
+    if (replay_is(ctx)) replay_note_explicit(); // only we propagate it
     if (b.bulk.len == 0) {
         add_nothing(ctx, argv[1]);
         return REDISMODULE_OK;

@@ -81,8 +81,8 @@ static void probe_hint(const RedisModuleString *item, struct probe *probe) {
 
 /* Whether an item has the same hash in the filter as it had with the hint's seed. */
 static bool is_hints_seed(const struct filter *filter) {
-    bool has_seed = scheme_row(filter->scheme)->seed_bytes > 0;
-    return !has_seed || memcmp(&filter->seed, &hint.seed, sizeof(hint.seed)) == 0;
+    if (filter->scheme == SCHEME_XXH64) return true; // it has no seed
+    return memcmp(&filter->seed, &hint.seed, sizeof(hint.seed)) == 0;
 }
 
 static void probe_newest(const struct filter *filter, const RedisModuleString *item,

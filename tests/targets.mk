@@ -171,9 +171,9 @@ test-large: $(SO) $(TOOL) $(LARGE) | $(DEPS) ## slow tests and those that need g
 test-damaged: ## every damaged variant of RedisBloom's and valkey-bloom's recorded dumps, under the sanitizers
 	@$(MAKE) --no-print-directory FLAVOUR=asan CC=gcc test-large T=test_damaged_dumps
 
-test-interop: $(SO) | $(DEPS) ## other languages read and write our filters, toolchains installed: T=go for one
+test-interop: $(SO) $(TOOL) | $(DEPS) ## other languages and libraries read and write our filters, toolchains installed: T=go for one
 	@$(RUN_DEPS) interop
-	@$(TEST_ENV) BLOOMPORT_SO='$(abspath $(SO))' REDIS_SERVER='$(REDIS_SERVER)' \
+	@$(TEST_ENV) BLOOMPORT_SO='$(abspath $(SO))' BLOOMPORT_TOOL='$(abspath $(TOOL))' REDIS_SERVER='$(REDIS_SERVER)' \
 	    $(PYTHON) tests/interop/run.py $(T)
 
 test-clients: $(SO) | $(DEPS) ## real clients, every BF.* method each has, toolchains installed: T=go-redis for one

@@ -102,19 +102,28 @@ static inline uint64_t hash_murmur(const uint8_t *bytes, size_t len, uint64_t se
     return h ^ (h >> 47);
 }
 
-/* LevelDB's hash, with the seed of its Bloom filters. */
-static inline uint32_t hash_leveldb(const uint8_t *bytes, size_t len) {
-    const uint32_t mul = 0xc6a4a793U;
-    uint32_t h = 0xbc9f1d34U ^ ((uint32_t)len * mul);
+#define HASH_LEVELDB_MUL 0xc6a4a793U
+
+/* LevelDB's hash, with the seed of its Bloom filters, of the item's whole words. */
+static inline uint32_t hash_leveldb_words(const uint8_t *bytes, size_t len) {
+    uint32_t h = 0xbc9f1d34U ^ ((uint32_t)len * HASH_LEVELDB_MUL);
     for (; len >= 4; bytes += 4, len -= 4) {
-        h = (h + (uint32_t)hash_le(bytes, 4)) * mul;
+        h = (h + (uint32_t)hash_le(bytes, 4)) * HASH_LEVELDB_MUL;
         h ^= h >> 16;
     }
-    if (len > 0) {
-        h = (h + (uint32_t)hash_le(bytes, len)) * mul;
-        h ^= h >> 24;
-    }
     return h;
+}
+
+/* Takes the 1 to 3 bytes after them, as one number. */
+static inline uint32_t hash_leveldb_rest(uint32_t h, uint32_t rest) {
+    h = (h + rest) * HASH_LEVELDB_MUL;
+    return h ^ h >> 24;
+}
+
+static inline uint32_t hash_leveldb(const uint8_t *bytes, size_t len) {
+    uint32_t h = hash_leveldb_words(bytes, len);
+    size_t left = len % 4;
+    return left == 0 ? h : hash_leveldb_rest(h, (uint32_t)hash_le(bytes + len - left, left));
 }
 
 /* Writes the seed's 32 bytes. */

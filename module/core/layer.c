@@ -437,9 +437,10 @@ double layer_current_error_rate(const struct layer *layer) {
     if (layer->layout == LAYOUT_BLOCKED) {
         return rate_blocked(layer_estimate(layer), layer->nbits / BLOCKED_BLOCK_BITS);
     }
-    if (layer->rule == RULE_LINE || layer->rule == RULE_LINE4) {
-        uint64_t nlines = layer->nbits / SCHEME_LINE_BITS;
-        return rate_lines(layer_estimate(layer), nlines, layer->nhashes);
+    uint64_t nlines = layer->nbits / SCHEME_LINE_BITS;
+    if (layer->rule == RULE_LINE) return rate_lines(layer_estimate(layer), nlines, layer->nhashes);
+    if (layer->rule == RULE_LINE4) {
+        return rate_lines4(layer_estimate(layer), nlines, layer->nhashes);
     }
     double fill = (double)layer->ones / (double)reach(layer);
     double rate = 1;

@@ -346,7 +346,26 @@ double rate_blocked(double offers, uint64_t nblocks) {
     return rate_of_load(&BLOCKED, offers, nblocks);
 }
 
+#define LINE_BITS 512
+
 double rate_lines(double offers, uint64_t nlines, uint32_t nhashes) {
-    struct block_kind line = {real_pow(511.0 / 512, nhashes), nhashes};
+    struct block_kind line = {real_pow(1 - 1.0 / LINE_BITS, nhashes), nhashes};
     return rate_of_load(&line, offers, nlines);
+}
+
+/* A line with j items is a small CLASSIC layer whose words do not wrap; j is binomial. A chance
+ * below 1e-12 does not show in any rate that such lines can have: a stride of 0 alone gives about
+ * 1/1000. */
+double rate_lines4(double offers, uint64_t nlines, uint32_t nhashes) {
+    double lines = (double)nlines, mean = offers / lines, rate = 0;
+    if (mean > 640 || nhashes > RATE_MAX_HASHES) return rate_lines(offers, nlines, nhashes);
+    if (nlines < 2) return offers > 0 ? rate_when_full(offers, LINE_BITS, nhashes, false) : 0;
+    double chance = real_exp(offers * real_ln(1 - 1 / lines)); // of exactly j items
+    for (double j = 0; j <= offers && (j <= mean || chance > 1e-12); j++) {
+        if (j > 0 && chance > 1e-12) {
+            rate += chance * rate_when_full(j, LINE_BITS, nhashes, false);
+        }
+        chance *= (offers - j) / (j + 1) / (lines - 1);
+    }
+    return rate;
 }

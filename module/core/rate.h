@@ -25,4 +25,8 @@ double rate_blocked(double offers, uint64_t nblocks);
  * `nlines` lines of 512 bits. */
 double rate_lines(double offers, uint64_t nlines, uint32_t nhashes);
 
+/* The same before RocksDB's format_version 5, whose bits within a line are a walk by double
+ * hashing. */
+double rate_lines4(double offers, uint64_t nlines, uint32_t nhashes);
+
 #endif

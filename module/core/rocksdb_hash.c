@@ -122,14 +122,8 @@ uint64_t rocksdb_hash64(const uint8_t *bytes, size_t len) {
 }
 
 uint32_t rocksdb_hash32(const uint8_t *bytes, size_t len) {
-    const uint32_t mul = 0xc6a4a793U;
-    uint32_t h = 0xbc9f1d34U ^ ((uint32_t)len * mul);
-    for (; len >= 4; bytes += 4, len -= 4) {
-        h = (h + (uint32_t)hash_le(bytes, 4)) * mul;
-        h ^= h >> 16;
-    }
-    if (len == 0) return h;
-    for (size_t i = 0; i < len; i++) h += (uint32_t)(int8_t)bytes[i] << 8 * i;
-    h *= mul;
-    return h ^ h >> 24;
+    uint32_t h = hash_leveldb_words(bytes, len), rest = 0;
+    const uint8_t *tail = bytes + len - len % 4;
+    for (size_t i = 0; i < len % 4; i++) rest += (uint32_t)(int8_t)tail[i] << 8 * i;
+    return len % 4 == 0 ? h : hash_leveldb_rest(h, rest);
 }

@@ -42,9 +42,9 @@ double sizing_error_rate(uint64_t items, struct sizing size, struct geometry geo
         return rate_blocked_when_full((double)items, size.nbits / BLOCKED_BLOCK_BITS);
     }
     const struct scheme_row *scheme = scheme_row(geometry.scheme);
-    if (scheme->rule == RULE_LINE || scheme->rule == RULE_LINE4) {
-        return rate_lines((double)items, size.nbits / SCHEME_LINE_BITS, size.nhashes);
-    }
+    uint64_t nlines = size.nbits / SCHEME_LINE_BITS;
+    if (scheme->rule == RULE_LINE) return rate_lines((double)items, nlines, size.nhashes);
+    if (scheme->rule == RULE_LINE4) return rate_lines4((double)items, nlines, size.nhashes);
     size.nbits = scheme_reach(geometry.scheme, size.nbits);
     if (size.nhashes > RATE_MAX_HASHES) return textbook_rate((double)items, size);
     return rate_when_full((double)items, size.nbits, size.nhashes, scheme->wraps);

@@ -80,9 +80,10 @@ static bool bip37_plan(const struct formats_request *request, struct single *s) 
     double most = MOST_BYTES * 8;
     double bits = single_textbook_bits(request->capacity, single_requested_rate(request));
     uint64_t nbytes = (uint64_t)(bits < most ? bits : most) / 8;
+    if (nbytes < 1) nbytes = 1; // before k, as bitcoinj does it
     double k = floor(8 * (double)nbytes / (double)request->capacity * REAL_LN2);
     s->geometry = (struct geometry){LAYOUT_CLASSIC, SCHEME_BIP37};
-    s->nbits = 8 * (nbytes < 1 ? 1 : nbytes);
+    s->nbits = 8 * nbytes;
     s->nhashes = k < 1 ? 1 : k > MOST_HASHES ? MOST_HASHES : (uint32_t)k;
     return true;
 }

@@ -66,22 +66,39 @@ static const char *cassandra_take(struct reader *r, const struct formats_options
 
 #define MOST_BITS_PER_ITEM 20
 #define EXTRA_BITS 20 // that Cassandra adds to every filter
+#define RATE_OF_ONE_BIT 0.393
 
-/* (1 - e^(-k/b))^k. Cassandra has a table of these, rounded; the tolerance makes its choices ours.
- */
-static bool keeps(uint32_t bits_per_item, uint32_t k, double error_rate) {
-    double rate = real_pow(1 - real_exp(-(double)k / bits_per_item), k);
-    return rate <= error_rate * 1.005;
+/* (1 - e^(-k/b))^k, as it stands in Cassandra's table: with three digits, and once with two. */
+static double rate_of(uint32_t bits_per_item, uint32_t k) {
+    double rate = real_pow(1 - real_exp(-(double)k / bits_per_item), k), scale = 1;
+    if (bits_per_item == 5 && k == 3) return 0.092;
+    while (rate * scale < 100) scale *= 10;
+    return floor(rate * scale + 0.5) / scale;
 }
 
-/* The fewest bits per item that keep the rate, and then the fewest hashes. */
+static bool keeps(uint32_t bits_per_item, uint32_t k, double error_rate) {
+    return rate_of(bits_per_item, k) <= error_rate;
+}
+
+/* The fewest bits per item that keep the rate, and then the fewest hashes. From the rate of 2 bits
+ * and 1 hash on, Cassandra takes 1 bit and 2 hashes, though that does not keep the rate. */
+static bool choose(double rate, uint32_t *b, uint32_t *k) {
+    *b = 2, *k = 1;
+    if (rate >= RATE_OF_ONE_BIT) {
+        *b = 1, *k = 2;
+        return true;
+    }
+    while (*b <= MOST_BITS_PER_ITEM && !keeps(*b, (uint32_t)(*b * REAL_LN2 + 0.5), rate)) ++*b;
+    if (*b > MOST_BITS_PER_ITEM) return false;
+    while (!keeps(*b, *k, rate)) ++*k;
+    return true;
+}
+
 static bool cassandra_plan(const struct formats_request *request, struct single *s) {
     double rate = single_requested_rate(request), n = (double)request->capacity;
     enum variant variant = request->variant == VARIANT_NONE ? VARIANT_4X : request->variant;
-    uint32_t b = 2, k = 1;
-    while (b <= MOST_BITS_PER_ITEM && !keeps(b, (uint32_t)(b * REAL_LN2 + 0.5), rate)) b++;
-    if (b > MOST_BITS_PER_ITEM) return false;
-    while (!keeps(b, k, rate)) k++;
+    uint32_t b, k;
+    if (!choose(rate, &b, &k)) return false;
     double words = ceil((n * b + EXTRA_BITS) / 64);
     if (!(words <= INT32_MAX)) return false;
     s->geometry = (struct geometry){LAYOUT_CLASSIC, scheme_of(variant)};
@@ -92,6 +109,7 @@ static bool cassandra_plan(const struct formats_request *request, struct single 
 
 const struct format_row CASSANDRA_ROW = {
     .takes = TAKES_CAPACITY | TAKES_EXPANSION | TAKES_VARIANT,
+    .variants = {VARIANT_OLD, VARIANT_4X},
     .is_home = cassandra_is_home,
     .limit = cassandra_limit,
     .advice = "hash is Cassandra's, use cassandra",

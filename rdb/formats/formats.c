@@ -13,7 +13,7 @@ static const struct format_row *const ROWS[FORMAT_COUNT] = {FORMATS(ROW)};
 #define WORD(NAME, word) word,
 static const char *const WORDS[FORMAT_COUNT] = {FORMATS(WORD)};
 
-static const char *const VARIANTS[VARIANT_COUNT] = {NULL, "old", "3.x", "4.x"};
+static const char *const VARIANTS[VARIANT_COUNT] = {NULL, "old", "3.x", "4.x", "v1", "v2"};
 
 /* ---- Words ---------------------------------------------------------------------------------- */
 
@@ -44,8 +44,9 @@ bool formats_find(const char *word, size_t len, enum format *out) {
     return false;
 }
 
-bool formats_find_variant(const char *word, size_t len, enum variant *out) {
-    for (int i = VARIANT_OLD; i < VARIANT_COUNT; i++) {
+bool formats_find_variant(enum format format, const char *word, size_t len, enum variant *out) {
+    const enum variant *of = ROWS[format]->variants;
+    for (int i = of[0]; i != VARIANT_NONE && i <= (int)of[1]; i++) {
         if (!is_word(word, len, VARIANTS[i])) continue;
         *out = (enum variant)i;
         return true;

@@ -32,12 +32,14 @@
 #define FORMATS_ENUMERATOR(NAME, word) FORMAT_##NAME,
 enum format { FORMATS(FORMATS_ENUMERATOR) FORMAT_COUNT };
 
-/* What the bytes of `cassandra` do not say: which version of Cassandra reads them. */
+/* Which version of the format's own program reads the bytes. Those of `cassandra` do not say it. */
 enum variant {
     VARIANT_NONE, // not given
-    VARIANT_OLD,  // before 3.0
-    VARIANT_3X,   // 3.0 to 3.11
-    VARIANT_4X,   // from 4.0 on
+    VARIANT_OLD,  // Cassandra before 3.0
+    VARIANT_3X,   // Cassandra 3.0 to 3.11
+    VARIANT_4X,   // Cassandra from 4.0 on
+    VARIANT_V1,   // Spark's version 1, for new filters
+    VARIANT_V2,   // Spark's version 2
     VARIANT_COUNT
 };
 
@@ -58,8 +60,8 @@ const char *formats_list(void);
 /* The format that a word of `len` bytes names, in any case. False: there is none. */
 bool formats_find(const char *word, size_t len, enum format *out);
 
-/* The variant that a word names. False: there is none. */
-bool formats_find_variant(const char *word, size_t len, enum variant *out);
+/* The variant of a format that a word names. False: it has none of that name. */
+bool formats_find_variant(enum format format, const char *word, size_t len, enum variant *out);
 
 bool formats_takes(enum format format, enum formats_takes option);
 

@@ -13,7 +13,8 @@
 #include "rdb/formats/single.h"
 
 struct format_row {
-    unsigned takes; // bits of enum formats_takes
+    unsigned takes;           // bits of enum formats_takes
+    enum variant variants[2]; // the first and the last of its variants, if it has some
 
     /* Whether this format is the filter's home. NULL: it is home to none. */
     bool (*is_home)(const struct filter *filter);

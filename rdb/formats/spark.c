@@ -56,20 +56,24 @@ static bool spark_recognise(const uint8_t *bytes, size_t len) {
     return spark_take(&r, NULL, &s) == NULL;
 }
 
-/* As BloomFilter.create(n, p) of Spark 4.1 and later, with seed 0. */
+/* As BloomFilter.create(n, p), with seed 0. Every Spark reads V1. Its positions end at 2^31, so a
+ * larger filter is V2. */
 static bool spark_plan(const struct formats_request *request, struct single *s) {
     double n = (double)request->capacity;
     double bits = floor(single_textbook_bits(request->capacity, single_requested_rate(request)));
     double k = floor(bits / n * REAL_LN2 + 0.5);
     if (!(bits <= (double)MOST_BITS && k <= SIZING_MOST_HASHES)) return false;
-    s->geometry = (struct geometry){LAYOUT_CLASSIC, SCHEME_SPARK2};
     s->nbits = 64 * (uint64_t)ceil(bits / 64);
+    bool is_small = s->nbits <= scheme_reach(SCHEME_SPARK1, s->nbits);
+    bool is_v1 = request->variant == VARIANT_NONE ? is_small : request->variant == VARIANT_V1;
+    s->geometry = (struct geometry){LAYOUT_CLASSIC, is_v1 ? SCHEME_SPARK1 : SCHEME_SPARK2};
     s->nhashes = k < 1 ? 1 : (uint32_t)k;
     return true;
 }
 
 const struct format_row SPARK_ROW = {
     .takes = TAKES_CAPACITY | TAKES_EXPANSION,
+    .variants = {VARIANT_V1, VARIANT_V2},
     .is_home = spark_is_home,
     .limit = spark_limit,
     .advice = "hash is Spark's, use spark",

@@ -13,6 +13,7 @@ static const char *words_of(const char *kind) {
     static char formats[256];
     if (!kind) return NULL;
     if (strcmp(kind, "layout") == 0) return "classic blocked counting ";
+    if (strcmp(kind, "order") == 0) return "utilisation key items capacity error bytes ";
     if (strcmp(kind, "hash") == 0) return "xxh64 fnv1a ";
     if (strcmp(kind, "variant") == 0) return "old 3.x 4.x ";
     if (strcmp(kind, "format") != 0) return NULL;
@@ -22,6 +23,11 @@ static const char *words_of(const char *kind) {
                                 file_format_name((enum file_format)i));
     }
     return formats;
+}
+
+/* Whether the next word is the option's value. */
+static bool takes_word(const struct option_row *row) {
+    return row->argument && row->argument[0] != '[';
 }
 
 static bool is_file(const char *kind) {
@@ -62,7 +68,7 @@ static void print_bash_kind(const char *kind) {
 }
 
 static void print_bash_values(void) {
-    static const char *const kinds[] = {"format", "variant", "layout", "hash", "file"};
+    static const char *const kinds[] = {"format", "variant", "layout", "hash", "order", "file"};
     puts("    case ${COMP_WORDS[1]}:$previous in");
     for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
         print_bash_kind(kinds[i]);
@@ -117,13 +123,13 @@ static void print_zsh_option(const struct option_row *row) {
     if (row->letter)
         printf("'(-%c --%s)'{-%c,--%s}", row->letter, row->name, row->letter, row->name);
     printf("'%s%s%s[", row->letter ? "" : "--", row->letter ? "" : row->name,
-           row->argument && !row->letter ? "=" : "");
+           takes_word(row) && !row->letter ? "=" : "");
     print_quoted(row->help, "]");
     putchar(']');
     const char *words = words_of(row->argument);
     if (words) {
         printf(":%s:(%.*s)", row->argument, (int)strlen(words) - 1, words);
-    } else if (row->argument) {
+    } else if (takes_word(row)) {
         printf(":%s:%s", row->argument, is_file(row->argument) ? "_files" : " ");
     }
     putchar('\'');
@@ -163,7 +169,7 @@ static void print_fish_option(const struct command *command, const struct option
     const char *words = words_of(row->argument);
     if (words) {
         printf(" -x -a '%.*s'", (int)strlen(words) - 1, words);
-    } else if (row->argument) {
+    } else if (takes_word(row)) {
         fputs(is_file(row->argument) ? " -r -F" : " -x", stdout);
     }
     fputs(" -d '", stdout);

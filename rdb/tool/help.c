@@ -17,7 +17,8 @@ void help_usage(FILE *out) {
         fprintf(out, "  %-10s %s\n", table_commands[i].name, table_commands[i].summary);
     }
     fputs("\nbloomport help command has the options of a command and examples; man bloomport"
-          " explains them.\nExit status: 0 found or done, 1 nothing found, 2 error.\n",
+          " explains them.\nExit status: 0 found or done, 1 nothing found (list: a filter is "
+          "full), 2 error.\n",
           out);
 }
 
@@ -26,8 +27,12 @@ void help_usage(FILE *out) {
 static void print_option(const struct option_row *row) {
     char left[40], letter[8] = "   ";
     if (row->letter) snprintf(letter, sizeof(letter), "-%c,", row->letter);
-    snprintf(left, sizeof(left), "--%s%s%s", row->name, row->argument ? " " : "",
-             row->argument ? row->argument : "");
+    if (row->argument && row->argument[0] == '[') {
+        snprintf(left, sizeof(left), "--%s[=%s", row->name, row->argument + 1);
+    } else {
+        snprintf(left, sizeof(left), "--%s%s%s", row->name, row->argument ? " " : "",
+                 row->argument ? row->argument : "");
+    }
     printf("  %s %-22s %s\n", letter, left, row->help);
 }
 

@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <pthread.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -370,6 +371,13 @@ bool items_take_block(struct items *items, struct items *block) {
 bool items_are_drained(const struct items *items) {
     return items->start == items->end ||
            !memchr(items->buffer + items->start, items->separator, items->end - items->start);
+}
+
+bool items_would_wait(const struct items *items) {
+    if (!items_are_drained(items) || items->is_over || items->fd < 0) return false;
+    if (items->decoder && !decoder_is_hungry(items->decoder)) return false;
+    struct pollfd input = {.fd = items->fd, .events = POLLIN};
+    return poll(&input, 1, 0) == 0;
 }
 
 /* ---- Counting ----------------------------------------------------------------------------- */

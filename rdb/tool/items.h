@@ -67,6 +67,9 @@ void items_open_block(struct items *block, const struct items *items);
 /* True if the next call of items_next will read: a caller flushes its output before it blocks. */
 bool items_are_drained(const struct items *items);
 
+/* True if the next call of items_next would wait for bytes that are not there yet. */
+bool items_would_wait(const struct items *items);
+
 /* Closes what is open and releases the memory. */
 void items_close(struct items *items);
 

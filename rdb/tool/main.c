@@ -50,7 +50,7 @@ static bool is_about_itself(int argc, char **argv) {
 static int run(int argc, char **argv) {
     if (is_about_itself(argc, argv)) return TOOL_OK;
     const struct command *command = find_command(argv[1]);
-    struct options options;
+    static struct options options; // its strings live as long as the program
     if (!options_parse(command, argc - 1, argv + 1, &options)) return TOOL_OK;
     report_begin(options.quiet);
     return command->run(&options);

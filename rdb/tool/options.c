@@ -91,15 +91,28 @@ static void set_files(enum option_id id, const char *name, const char *value, st
     case OPTION_OUTPUT: o->output = strcmp(value, "-") == 0 ? NULL : value; break;
     case OPTION_JSON: o->json = true; break;
     case OPTION_QUIET: o->quiet = true; break;
+    case OPTION_SERVER: o->on_server = true; break;
+    case OPTION_SORT: o->sort = value; break;
+    case OPTION_WATCH: o->watch = value ? values_between("watch", value, 0, 86400) : 2; break;
     case OPTION_KEY: o->key = value; break;
     case OPTION_REDISSON: o->redisson = value; break;
     case OPTION_VARIANT: o->variant = values_variant(value); break;
+    case OPTION_KEY_TO: o->key_to = value; break;
+    case OPTION_MERGE: o->merge = true; break;
     case OPTION_REPLACE: o->replace = true; break;
     default: break;
     }
 }
 
+static bool set_urls(enum option_id id, char *value, struct options *o) {
+    if (id == OPTION_FROM_URL) target_parse_url(&o->source, value, "from"), o->has_source = true;
+    if (id == OPTION_TO_URL)
+        target_parse_url(&o->destination, value, "to"), o->has_destination = true;
+    return id == OPTION_FROM_URL || id == OPTION_TO_URL;
+}
+
 static void set_option(enum option_id id, const char *name, char *value, struct options *o) {
+    if (set_urls(id, value, o)) return;
     if (set_shape(id, value, o) || set_target(id, value, &o->server)) return;
     set_files(id, name, value, o);
 }
@@ -128,7 +141,9 @@ static void select_options(const struct command *command, struct share *share) {
     for (size_t i = 0; i < table_noptions; i++) {
         const struct option_row *row = &table_options[i];
         if (!(row->commands & command->bit)) continue;
-        int takes = row->argument ? required_argument : no_argument;
+        int takes = !row->argument            ? no_argument
+                    : row->argument[0] == '[' ? optional_argument
+                                              : required_argument;
         *longs++ = (struct option){row->name, takes, NULL, 256 + (int)i};
         if (row->letter) *shorts++ = row->letter;
         if (row->letter && row->argument) *shorts++ = ':';
@@ -159,13 +174,13 @@ static void check_shape(const struct options *options) {
     }
 }
 
-static void check_target(const struct target *target) {
+static void check_target(const struct target *target, bool is_tls) {
     if (target->user && !target->password && !getenv("REDISCLI_AUTH")) {
         tool_die("--user '%s' has no password: REDISCLI_AUTH or --pass gives it", target->user);
     }
     if (target->private_key && !target->cert) tool_die("--tls-key goes with --cert");
     bool has_tls_words = target->cacert || target->cacertdir || target->cert || target->sni;
-    if (has_tls_words && !target->is_tls) {
+    if (has_tls_words && !is_tls) {
         tool_die("--cacert, --cacertdir, --cert and --sni go with --tls or a rediss:// URL");
     }
     if (target->is_cluster && target->database != 0) tool_die("a cluster has database 0 only");
@@ -179,7 +194,11 @@ static void check_columns(struct items_how *how) {
 bool options_parse(const struct command *command, int argc, char **argv, struct options *out) {
     struct share share;
     select_options(command, &share);
-    *out = (struct options){.from = FILE_UNKNOWN, .format = FILE_UNKNOWN, .server = TARGET_DEFAULT};
+    *out = (struct options){.from = FILE_UNKNOWN,
+                            .format = FILE_UNKNOWN,
+                            .server = TARGET_DEFAULT,
+                            .source = TARGET_DEFAULT,
+                            .destination = TARGET_DEFAULT};
     for (int i; (i = next_row(command, argc, argv, &share)) != -1;) {
         const struct option_row *row = &table_options[i];
         if (row->id == OPTION_HELP || (row->id == OPTION_HOST && !optarg)) {
@@ -189,7 +208,7 @@ bool options_parse(const struct command *command, int argc, char **argv, struct 
         set_option(row->id, row->name, optarg, out);
     }
     check_shape(out);
-    check_target(&out->server);
+    check_target(&out->server, out->server.is_tls || out->source.is_tls || out->destination.is_tls);
     check_columns(&out->how);
     out->operands = argv + optind;
     out->noperands = argc - optind;

@@ -24,6 +24,8 @@ struct options {
     const char *like, *like_key;      // a file, a key; NULL: not given
     const char *from_set, *from_keys; // a key, a pattern; NULL: not given
     bool is_memory;                   // nbits comes from --memory: 8 times its bytes
+    const char *sort;                 // NULL: not given
+    double watch;                     // seconds; 0: not given
     uint32_t window, generations;     // seconds, and of the window; 0: not given
     enum layout layout;
     enum scheme scheme;
@@ -32,7 +34,11 @@ struct options {
     enum variant variant;          // of Cassandra's filters
     const char *output;            // NULL: standard output
     const char *key, *redisson;    // NULL: not given
+    const char *key_to;            // NULL: not given
     struct target server;
+    struct target source, destination; // of copy
+    bool has_source, has_destination, merge;
+    bool on_server; // check: the filter is a key
 };
 
 /* Parses what follows the command's name, argv[0]. False if --help was given and the help printed;

@@ -19,6 +19,9 @@ enum {
     PULL = 1 << 6,
     SIZE = 1 << 7,
     COMPLETION = 1 << 8,
+    LIST = 1 << 9,
+    COPY = 1 << 10,
+    ADD = 1 << 11,
 };
 
 struct command {
@@ -59,6 +62,10 @@ enum option_id {
     OPTION_QUIET,
     OPTION_KEY,
     OPTION_REPLACE,
+    OPTION_KEY_TO,
+    OPTION_MERGE,
+    OPTION_FROM_URL,
+    OPTION_TO_URL,
     OPTION_HOST,
     OPTION_PORT,
     OPTION_SOCKET,
@@ -79,6 +86,9 @@ enum option_id {
     OPTION_MEMORY,
     OPTION_WINDOW,
     OPTION_GENERATIONS,
+    OPTION_SERVER,
+    OPTION_SORT,
+    OPTION_WATCH,
     OPTION_HELP,
 };
 
@@ -86,7 +96,7 @@ struct option_row {
     enum option_id id;
     char letter; // the short option; 0: there is none
     const char *name;
-    const char *argument; // its kind, which completions know; NULL: it takes none
+    const char *argument; // its kind, which completions know; NULL: it takes none; [kind]: may
     unsigned commands;
     const char *help; // NULL: an old spelling, which --help does not list
 };

@@ -155,7 +155,7 @@ enum scheme values_scheme(const char *text) {
 
 enum variant values_variant(const char *text) {
     enum variant variant;
-    if (formats_find_variant(text, strlen(text), &variant)) return variant;
+    if (formats_find_variant(FORMAT_CASSANDRA, text, strlen(text), &variant)) return variant;
     tool_die("--variant: '%s' is none of old, 3.x and 4.x", text);
 }
 

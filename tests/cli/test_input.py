@@ -131,6 +131,8 @@ def test_lines_before_the_first_are_left_out_over_all_inputs(tmp_path, line):
     expected = run("build", stdin=lines((WORDS + OTHERS)[line - 1:]))
     assert run("build", "--from-line", line, a, b) == expected
     assert run("build", "--from-line", line, stdin=lines(WORDS + OTHERS)) == expected
+    direct = run("build", "--capacity", 10000, stdin=lines((WORDS + OTHERS)[line - 1:]))
+    assert run("build", "--capacity", 10000, "--from-line", line, stdin=lines(WORDS + OTHERS)) == direct
 
 
 # terminals and nothing

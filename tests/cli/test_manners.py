@@ -39,7 +39,7 @@ def test_every_help_has_examples_whose_options_exist():
         options, examples = text.split("\nexamples:\n")
         assert re.findall(r"^  .*bloomport %s" % command, examples, re.M), command
         for word in re.findall(r"(?<= )-{1,2}[a-z-]+", re.sub(r"^.*\| ", "", examples, flags=re.M)):
-            assert re.search(r" %s[ ,]" % word, options), (command, word)
+            assert re.search(r" %s[ ,\[]" % word, options), (command, word)
 
 
 def test_the_version_is_the_modules():
@@ -105,7 +105,7 @@ def test_an_empty_input_is_said(tmp_path):
 
 def test_a_built_file_keeps_the_capacity_and_the_rate_that_were_asked_for(tmp_path):
     path = tmp_path / "f"
-    for items, rate in (1, 0.5), (1000, 0.001), (1_000_000, 0.02):
+    for items, rate in (1, 0.5), (1000, 0.001), (1_000_000, 0.01), (1_100_000, 0.01):
         run("build", "--error", rate, "-o", path, stdin=lines(b"%d" % i for i in range(items)))
         facts = info(path)
         assert (facts["format"], facts["capacity"]) == ("dump", items)

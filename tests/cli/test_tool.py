@@ -31,8 +31,11 @@ FORMATS = ["portable", "sstable", "leveldb", "parquet", "redisbloom", "valkeyblo
 
 # What is said on standard error when all went well: the summary, and notes.
 SAID = re.compile(rb"(pushed: |pulled: )?[\d,]+ items, \d+\.\d\d s, [\d.]+ (bytes|[kMGT]B), error rate [\d.e-]+$"
+                  rb"|[\d,]+ items, [\d,]+ of them new, \d+\.\d\d s, [\d,]+ a second$"
+                  rb"|'.*' exists, and keeps its parameters$"
+                  rb"|(copied|merged): [\d.]+ (bytes|[kMGT]B), \d+\.\d\d s$"
                   rb"|'.*' (has no room for more items|was sized without growth)"
-                  rb"|the input is empty: (a filter without items was written|there is nothing to check)$")
+                  rb"|the input is empty: (a filter without items was written|there is nothing to check|nothing was added)$")
 
 
 def run(*words, stdin=b"", status=0, cwd=None):

@@ -31,12 +31,14 @@ sys.path[:0] = [str(HERE.parent / "server"), str(HERE.parent / "support")]
 
 import chromium  # noqa: E402
 import languages  # noqa: E402
+import libraries  # noqa: E402
+import snippets  # noqa: E402
+from answers import compare, madd, mexists  # noqa: E402
 from languages import RUN_SECONDS, Failed, Skip, need, run  # noqa: E402
 from redis_server import Server  # noqa: E402
 
 K = 7
 SIZES = (50021, 65536)  # m: odd and no whole number of bytes; a power of two
-BATCH = 1000  # items per command
 
 
 def lines(items):
@@ -198,16 +200,6 @@ def make_items(count, kind):
     return [kind + shapes[i % len(shapes)] % i for i in range(count)]
 
 
-def mexists(connection, key, items):
-    return [answer for i in range(0, len(items), BATCH)
-            for answer in connection.call("BF.MEXISTS", key, *items[i:i + BATCH]).plain]
-
-
-def madd(connection, key, items):
-    for i in range(0, len(items), BATCH):
-        connection.call("BF.MADD", key, *items[i:i + BATCH]).plain  # an error is raised
-
-
 class Reference:
     """What the server says and what its files are: the expectation for every language."""
 
@@ -253,15 +245,8 @@ class Reference:
         compare(f"load m={m}", mexists(self.connection, key, self.probes), self.built[m][1])
 
 
-def compare(what, got, expected):
-    if len(got) != len(expected):
-        raise Failed(f"{what}: {len(got)} instead of {len(expected)}")
-    wrong = [i for i, (one, other) in enumerate(zip(got, expected)) if one != other]
-    if wrong:
-        raise Failed(f"{what}: {len(wrong)} of {len(expected)} differ, the first at {wrong[0]}")
-
-
 COLUMNS = ["query", *(f"build {m}" for m in SIZES), *(f"load {m}" for m in SIZES)]
+FORM = "%-9s %-24s" + " %-12s" * len(COLUMNS)
 
 
 def check(language, reference):
@@ -291,27 +276,48 @@ def say(*words):
     print(*words, flush=True)
 
 
-def main(names):
-    chosen = [make for make in LANGUAGES if not names or make.__name__.lower() in names]
-    if len(chosen) < len(names):
-        sys.exit("languages: " + " ".join(make.__name__.lower() for make in LANGUAGES))
-    WORK.mkdir(parents=True, exist_ok=True)
-    count = {"ok": 0, "failed": 0, "skipped": 0}
-    server = Server()
-    try:
-        server.start()
-        reference = Reference(server.connection())
-        say(f"{len(reference.probes)} probes, {reference.false_positives} of them false positives")
-        form = "%-9s %-24s" + " %-12s" * len(COLUMNS)
-        say(form % ("language", "XXH64 from", *COLUMNS))
-        for make in chosen:
-            language = make()
+def language_rows(names, reference):
+    """(line, result, notes) for each language of these names."""
+    for make in LANGUAGES:
+        language = make()
+        if language.name in names:
             row, notes = check(language, reference)
             result = next((word for word in ("failed", "skipped") if word in row), "ok")
-            count[result] += 1
-            say((form % (language.name, language.package, *row)).rstrip())
-            for note in notes:
-                say("    %s: %s" % (result, note.replace("\n", "\n        ")))
+            yield (FORM % (language.name, language.package, *row)).rstrip(), result, notes
+
+
+def report(rows, count):
+    for line, result, notes in rows:
+        count[result] += 1
+        say(line)
+        for note in notes:
+            say("    %s: %s" % (result, note.replace("\n", "\n        ")))
+
+
+def check_all(server, names, count):
+    ours = [make.__name__.lower() for make in LANGUAGES]
+    if any(name in ours for name in names):
+        reference = Reference(server.connection())
+        say(f"{len(reference.probes)} probes, {reference.false_positives} of them false positives")
+        say(FORM % ("language", "XXH64 from", *COLUMNS))
+        report(language_rows(names, reference), count)
+    if any(name in libraries.LIBRARIES for name in names):
+        say(libraries.FORM % ("library", "version", "filter", *libraries.COLUMNS))
+        report(libraries.rows(names, server), count)
+        say(snippets.FORM % ("snippet of EXPORT.md", "result"))
+        report(snippets.rows(names, server), count)
+
+
+def main(names):
+    known = [*(make.__name__.lower() for make in LANGUAGES), *libraries.LIBRARIES]
+    if not set(names) <= set(known):
+        sys.exit("languages and libraries: " + " ".join(known))
+    libraries.WORK.mkdir(parents=True, exist_ok=True)
+    count = {"ok": 0, "failed": 0, "skipped": 0}
+    server = Server(tcp=True)  # Redisson talks to it by TCP
+    try:
+        server.start()
+        check_all(server, names or known, count)
     finally:
         server.close()
     say("%d passed, %d failed, %d skipped" % tuple(count.values()))

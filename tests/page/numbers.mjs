@@ -3,15 +3,36 @@
 
 import { readFileSync } from "node:fs";
 import { openFilter } from "../../module/extras/page/filter_file.js";
+import { murmur128, murmur32, murmurSpark } from "../../module/extras/page/murmur3.js";
 import { errorRate, firstLayer, layerOf, layersFor, promisedRate, totalBytes } from "../../module/extras/page/sizing.js";
 import { duration } from "../../module/extras/page/text.js";
 import { bitsOfChain, bitsOfSlices } from "../../module/extras/page/window.js";
 import { xxh64 } from "../../module/extras/page/xxh64.js";
 
+const fromHex = (hex) => new Uint8Array(Buffer.from(hex, "hex"));
+
 // What the viewer shows of a file.
-function viewed(path) {
-  const { format, blocked, k, m, ones, estimatedItems, currentErrorRate } = openFilter(new Uint8Array(readFileSync(path)));
-  return { format, blocked, k, m, ones, estimatedItems, currentErrorRate };
+function viewed(path, variant) {
+  const { format, blocked, k, m, ones, estimatedItems, currentErrorRate, scheme } = openFilter(new Uint8Array(readFileSync(path)), variant);
+  return { format, blocked, k, m, ones, estimatedItems, currentErrorRate, scheme };
+}
+
+// The format, m and k of a file, and its answers, one character each; null if it has no lookups.
+function lookedUp(hex, variant, items) {
+  const filter = openFilter(fromHex(hex), variant ?? undefined), { format, m, k } = filter;
+  return { format, m, k, answers: filter.hasLookups ? items.map((item) => Number(filter.has(fromHex(item)))).join("") : null };
+}
+
+const positions = (hex, variant, items) => items.map((item) => openFilter(fromHex(hex), variant ?? undefined).positions(fromHex(item)));
+
+// Why a file is refused; null if it is opened.
+function complaintOf(hex, variant) {
+  try {
+    openFilter(fromHex(hex), variant ?? undefined);
+    return null;
+  } catch (error) {
+    return error.message;
+  }
 }
 
 // What the calculator shows of a filter of any kind, window and COUNTING included.
@@ -23,13 +44,19 @@ function sized(params) {
 const functions = {
   bitsOfChain,
   bitsOfSlices,
+  complaintOf,
   duration: (seconds, round) => duration(seconds, Math[round]),
   errorRate,
   firstLayer,
   layersFor,
+  lookedUp,
+  murmur128: (hex, hasSigns) => murmur128(fromHex(hex), hasSigns).map(String),
+  murmur32: (hex, seed) => murmur32(fromHex(hex), seed),
+  murmurSpark: (hex, seed) => murmurSpark(fromHex(hex), seed),
+  positions,
   sized,
   viewed,
-  xxh64: (hex, seed) => xxh64(new Uint8Array(Buffer.from(hex, "hex")), BigInt(seed)).toString(),
+  xxh64: (hex, seed) => xxh64(fromHex(hex), BigInt(seed)).toString(),
 };
 
 const jobs = JSON.parse(readFileSync(0, "utf8"));

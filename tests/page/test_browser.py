@@ -32,6 +32,7 @@ sys.path[:0] = [str(REPO / "tests" / "server"), str(REPO / "tests" / "support")]
 
 import chromium  # noqa: E402  (found by the line above)
 from checks import add_all, look_up_all, layers_of  # noqa: E402
+from foreign_fixtures import FIXTURES, IMPORTABLE  # noqa: E402
 from redis_server import Server  # noqa: E402
 
 PAGE = Path(os.environ.get("BLOOMPORT_PAGE", REPO / "build" / "page" / "index.html")).resolve()
@@ -387,13 +388,77 @@ def test_a_dropped_export_shows_the_tools_numbers_and_the_servers_answers(browse
         page.choose("hash", "FNV1A")
     expected = look_up_all(server.call, "f", PROBES)
     assert all(expected[:100]) and 20 < sum(expected[100:]) < 200  # 3000 at 0.02: 60 expected
+    assert asked(page, PROBES) == [[answer, item] for answer, item in zip(expected, PROBES)]
+
+
+def asked(page, lines):
+    """What stands beside each of the lines: [1 or 0, the line]."""
     answers = []
-    for start in range(0, len(PROBES), 1000):  # what the page shows at a time
+    for start in range(0, len(lines), 1000):  # what the page shows at a time
         page.js("const ask = document.getElementById('ask'); ask.value = arguments[0];"
-                "ask.dispatchEvent(new Event('input'))", "\n".join(PROBES[start:start + 1000]))
+                "ask.dispatchEvent(new Event('input'))", "\n".join(lines[start:start + 1000]))
         answers += page.js("return [...document.querySelectorAll('#answers li:not(.hint)')].map((li) => "
                            "[li.className === 'yes' ? 1 : 0, li.querySelector('code').textContent])")
-    assert answers == [[answer, item] for answer, item in zip(expected, PROBES)]
+    return answers
+
+
+def answers_of(page, lines):
+    return [answer for answer, _ in asked(page, lines)]
+
+
+@pytest.mark.parametrize("name", IMPORTABLE)
+def test_a_filter_of_another_library_shows_its_m_and_k_and_hash(browser, name):
+    fixture = IMPORTABLE[name]
+    model = fixture.model
+    page = browser.page()
+    page.drop(f"{fixture.variant and CASSANDRA_NAMES[fixture.variant] or name}", fixture.data)
+    hashes = "The file does not say which Cassandra:" if fixture.variant else model.scheme
+    assert re.fullmatch(rf"format {model.name}, layout CLASSIC, {model.k} hashes[,.] {hashes}", page.text("kind"))
+    assert page.text("fill-sub").endswith(f" of {model.m:,} bits")
+    assert page.find("variant-choice").is_displayed() == (model.name == "cassandra")
+    assert not page.find("hash-choice").is_displayed()
+    has_lookups = model.scheme != "ROCKSDB"
+    assert page.find("ask").is_enabled() == has_lookups
+    if not has_lookups:
+        assert asked(page, ["a", "b"]) == [] and "bloomport check" in page.text("answers")
+
+
+CASSANDRA_NAMES = {"old": "ks-table-jb-1-Filter.db", "3.x": "mc-7-big-Filter.db", "4.x": "nb-1-big-Filter.db"}
+
+
+@pytest.mark.parametrize("name", ["guava/mitz64_utf8.bin", "guava/mitz32_utf8.bin", "spark/s42_default_utf8.bin"])
+def test_lines_are_looked_up_as_the_library_hashes_strings(browser, name):
+    fixture = FIXTURES[name]
+    page = browser.page()
+    page.drop(name, fixture.data)
+    assert answers_of(page, [item.decode() for item in fixture.probes]) == fixture.answers
+
+
+@pytest.mark.parametrize("name", ["bip37/tweak7_all.bin", "datasketches/i64.bin", "go/m4096k5.bin"])
+def test_lines_in_hex_are_looked_up_as_their_bytes(browser, name):
+    fixture = FIXTURES[name]
+    page = browser.page()
+    page.drop(name, fixture.data)
+    page.choose("as", "hex")
+    lines = [item.hex() for item in fixture.probes]
+    assert answers_of(page, lines) == fixture.answers
+    assert answers_of(page, [line.upper() + " " for line in lines[:5]]) == fixture.answers[:5]
+    assert asked(page, ["0", "abc", "zz"]) == [[0, "0"], [0, "abc"], [0, "zz"]]
+    assert page.text("answers").count("not in hex") == 3
+
+
+def test_the_name_of_a_cassandra_file_says_its_variant_and_the_choice_overrides_it(browser):
+    fixture = FIXTURES["cassandra/c2_2_19.db"]
+    lines, page = [item.hex() for item in fixture.probes[:1000]], browser.page()
+    chosen = "return document.querySelector('input[name=variant]:checked').value"
+    for variant, name in [*CASSANDRA_NAMES.items(), ("4.x", "da-3gab_0tiv_1xkao2f8ys-bti-Filter.db"), ("4.x", "unnamed")]:
+        page.drop(name, fixture.data)
+        assert page.js(chosen) == variant, name
+    page.choose("as", "hex")
+    assert answers_of(page, lines) != fixture.answers[:1000]
+    page.js("document.querySelector('input[name=variant][value=old]').click()")
+    assert page.text("name") == "unnamed" and page.js(chosen) == "old"
+    assert answers_of(page, lines) == fixture.answers[:1000]
 
 
 def test_a_file_can_be_chosen_too_and_the_picture_shows_where_the_bits_are(browser, tmp_path):
@@ -423,9 +488,12 @@ BAD_FILES = {
     "long": (GOOD + bytes(5), "something was added"),
     "newline": (GOOD + b"\n", "a newline at its end"),
     "tail": (GOOD[:-1] + b"\x80", "damaged"),
-    "k is 0": (bytes(4) + GOOD[4:], "not a filter"),
+    "k is 0": (bytes(4) + GOOD[4:], "its k is 0"),
     "snapshot": (b"REDIS0010" + bytes(50), "snapshot of a whole server"),
     "error": (b"ERR not found\n", "ERR not found"),
+    "guava, short": (FIXTURES["guava/mitz64_utf8.bin"].data[:-3], "guava filter of 430 bytes, but the file has 427: it was cut short"),
+    "rocksdb, a table": (FIXTURES["rocksdb/fv5_bpk6.sst"].path.read_bytes(), "a whole table of RocksDB"),
+    "redisson": (FIXTURES["redisson/bytes.bitmap"].data, "have no header"),
     "parquet, short": (bytes.fromhex("158001") + bytes.fromhex("1c1c00001c1c00001c1c000000") + bytes(63), "cut short"),
 }
 
@@ -473,7 +541,11 @@ def test_it_fits_and_can_be_read_at_every_width_light_and_dark(browser, width, k
     if kind == "window":
         page.set("window", "1193046")  # hours: the longest window has the longest words
     page.set("key", "a-very-long-key-name-that-somebody-might-have-{tag}:" + "x" * 40)
-    page.js("document.getElementById('example').click()")
+    if kind == "counting":  # and the viewer has its longest words
+        page.drop("nb-1-big-Filter.db", FIXTURES["cassandra/c4_1_9.db"].data)
+        page.set("ask", "an item")
+    else:
+        page.js("document.getElementById('example').click()")
     assert page.js("return document.documentElement.scrollWidth") <= width
     outside = page.js("return [...document.querySelectorAll('main *')].filter((n) => n.checkVisibility() && !n.closest('.hidden, svg, .answers')"
                       "&& n.getBoundingClientRect().right > arguments[0] + 0.5).map((n) => n.outerHTML.slice(0, 80))", width)
@@ -486,7 +558,7 @@ def test_it_fits_and_can_be_read_at_every_width_light_and_dark(browser, width, k
 
 
 CONTROLS = ("kind", "items", "items-slider", "quality", "quality-slider", "by", "layout", "key", "command", "copy", "plot-memory",
-            "file", "example", "hash", "ask")
+            "file", "example", "hash", "as", "ask")
 
 
 @pytest.mark.parametrize("kind, own", [("plain", ("growth", "expansion", "plot-rate")), ("window", ("window", "unit", "generations"))])

@@ -1,5 +1,6 @@
 """The page's arithmetic (module/extras/page/*.js, under node) is the module's: sizes, growth and rates to
-the last bit a server or the tool shows, hashes against the published vectors and the model's.
+the last bit a server or the tool shows, hashes against the published vectors and the model's, answers
+against those of the libraries whose filters the viewer opens.
 
 Environment: that of ../server/redis_server.py; BLOOMPORT_TOOL, the command-line tool.
 """
@@ -22,6 +23,9 @@ sys.path.insert(0, str(REPO / "tests" / "server"))
 
 import bloom_model  # noqa: E402  (found by the line above)
 from checks import layers_of  # noqa: E402
+from foreign_fixtures import FIXTURES, IMPORTABLE  # noqa: E402
+from foreign_formats import SAMPLES, Go, Guava, Spark  # noqa: E402
+from foreign_hashes import murmur3_128, murmur3_32, spark_hash  # noqa: E402
 from formats_model import parquet_header  # noqa: E402
 from redis_server import Server  # noqa: E402
 
@@ -246,14 +250,33 @@ def random_files(count, folder, seed):
         yield form, path
 
 
+def random_foreign_files(count, folder, seed):
+    """The same of other libraries. The tool does not open Cassandra's, whose variant it is not given."""
+    rng = random.Random(seed)
+    samples = [one for one in SAMPLES.values() if one.name != "cassandra"]
+    for i in range(count):
+        sample = samples[i % len(samples)]
+        most = {"bip37": 50, "rocksdb": 30}.get(sample.name, 255)
+        k = rng.randint(1, min(most, rng.choice((16, 255))))
+        unit = {"bip37": 8, "go": 1, "rocksdb": 512}.get(sample.name, 64)
+        model = type(sample)(unit * int(2 ** rng.uniform(0, 7)), k, **sample.parameters)
+        fill = rng.choice((0, 1, rng.random(), rng.random() ** 3))
+        for p in range(model.m):
+            model.bits[p >> 3] |= (rng.random() < fill) << (p & 7)
+        path = folder / ("%d.%s" % (i, sample.name))
+        path.write_bytes(model.data)
+        yield sample.name, path
+
+
 def test_the_viewers_numbers_are_the_tools_in_every_format(tmp_path):
-    chosen = list(random_files(150, tmp_path, seed=5))
+    chosen = [*random_files(150, tmp_path, seed=5), *random_foreign_files(200, tmp_path, seed=19)]
     for (form, path), ours in zip(chosen, page([["viewed", str(path)] for _, path in chosen])):
         out = subprocess.run([TOOL, "info", "--json", "--from", form, str(path)], stdout=subprocess.PIPE, check=True)
         theirs = json.loads(out.stdout)
         assert (ours["format"], ours["m"], ours["k"]) == (form, theirs["bits"], theirs["hashes"])
         assert (ours["ones"], ours["estimatedItems"]) == (theirs["ones"], theirs["items"]), path
         assert ours["currentErrorRate"] == theirs["current_error_rate"], path
+        assert (ours["scheme"].lower() if not ours["blocked"] else "xxh64") == theirs["hash"], path
 
 
 def test_a_blocked_exports_error_rate_is_the_servers(server, tmp_path):
@@ -279,6 +302,86 @@ def test_the_page_in_one_file_is_one_script_that_parses(tmp_path):
     module = tmp_path / "page.mjs"
     module.write_text(script, encoding="utf-8")
     subprocess.run(["node", "--check", str(module)], check=True)
+
+
+# ---- The viewer's formats of other libraries
+
+def without_lookups(model):
+    return model.scheme == "ROCKSDB"
+
+
+def test_every_fixture_has_the_librarys_m_and_k_and_its_2000_answers():
+    jobs = [["lookedUp", one.data.hex(), one.variant, [item.hex() for item in one.probes]] for one in IMPORTABLE.values()]
+    for (name, one), ours in zip(IMPORTABLE.items(), page(jobs)):
+        model = one.model
+        assert (ours["format"], ours["m"], ours["k"]) == (name.split("/")[0], model.m, model.k), name
+        assert len(one.answers) == 2000 and 0 < sum(one.answers) < 2000, name
+        assert ours["answers"] == (None if without_lookups(model) else "".join(map(str, one.answers))), name
+
+
+def test_positions_are_the_oracles_for_items_of_every_length_and_byte():
+    rng = random.Random(20)
+    items = [rng.randbytes(length) for length in [*range(70), 127, 128, 129, 300, 5000]]
+    samples = [type(one)(one.m * 64, 17, **one.parameters) for one in SAMPLES.values() if not without_lookups(one)]
+    jobs = [["positions", one.data.hex(), getattr(one, "variant", None), [item.hex() for item in items]] for one in samples]
+    for one, ours in zip(samples, page(jobs)):
+        assert ours == [one.positions(item) for item in items], one.scheme
+
+
+def test_murmur3_is_the_models_at_every_length():
+    rng = random.Random(21)
+    items = [rng.randbytes(length) for length in range(100)]
+    for name, hash_of in (("murmur32", murmur3_32), ("murmurSpark", spark_hash)):
+        for seed in (0, 1, 0xdeadbeef):
+            assert page([[name, item.hex(), seed] for item in items]) == [hash_of(item, seed) & 0xffffffff for item in items]
+    for signs in (False, True):
+        expected = [list(map(str, murmur3_128(item, signed_tail=signs))) for item in items]
+        assert page([["murmur128", item.hex(), signs] for item in items]) == expected
+
+
+def filled(sample):
+    return sample.empty().add_all(b"item:%d" % i for i in range(40))
+
+
+def test_every_cut_of_a_file_is_refused_and_most_are_called_that():
+    for name, sample in SAMPLES.items():
+        model = filled(sample)
+        data, variant = model.data, getattr(model, "variant", None)
+        ours = page([["complaintOf", data[:length].hex(), variant] for length in range(len(data) + 1)])
+        assert ours.pop() is None, name
+        if model.name == "spark":  # version, k and as many words are also Cassandra's k, its number of words and they
+            ours[8 + 8 * model.k] = ours[-1]
+        assert None not in ours, (name, ours.index(None))
+        if model.name not in ("bip37", "rocksdb"):  # nothing before their bits tells what they are
+            assert all("was cut short" in text and model.name in text for text in ours[32:]), (name, ours[32:])
+
+
+def test_a_newline_at_the_end_is_named_in_every_format():
+    jobs = [["complaintOf", (filled(one).data + b"\n").hex(), getattr(one, "variant", None)] for one in SAMPLES.values()]
+    for one, text in zip(SAMPLES.values(), page(jobs)):
+        assert text.startswith(f"It is a {one.name} filter with a newline at its end"), text
+
+
+DATASKETCHES = filled(SAMPLES["datasketches-counted"]).data
+DAMAGED = {
+    "guava, k": (bytes([1, 0]) + Guava(640, 5).data[2:], "its k is 0"),
+    "spark, k": (Spark(640, 5).data.replace(bytes([0, 0, 0, 5]), bytes([0, 0, 1, 0]), 1), "its k is 256"),
+    "go, bits": (Go(601, 6).data[:-8] + bytes([2, 0, 0, 0, 0, 0, 0, 0]), "bits beyond its end"),
+    "go, last byte": (Go(601, 6).data[:-8] + bytes([0, 0, 0, 0, 2, 0, 0, 0]), "bits beyond its end"),
+    "datasketches, count": (DATASKETCHES[:24] + bytes([1]) + DATASKETCHES[25:], "its number of set bits"),
+    "datasketches, header": (DATASKETCHES[:7] + bytes([1]) + DATASKETCHES[8:], "should be 0 are not"),
+    "datasketches, empty": (SAMPLES["datasketches"].data[:16] + bytes([255] * 4 + [0] * 4), "empty and too large"),
+    "a table of RocksDB": (FIXTURES["rocksdb/fv5_bpk6.sst"].path.read_bytes(), "a whole table of RocksDB"),
+    "JSON of Go": (FIXTURES["go/m1000k3.json"].path.read_bytes(), "the JSON of a Go filter"),
+    "Redisson": (FIXTURES["redisson/bytes.bitmap"].path.read_bytes(), "LevelDB's and Redisson's have no header"),
+}
+
+
+@pytest.mark.parametrize("name", DAMAGED)
+def test_a_damaged_file_of_another_library_is_refused_by_what_is_wrong(name):
+    data, words = DAMAGED[name]
+    (text,) = page([["complaintOf", data.hex(), None]])
+    assert words in text
 
 
 VECTORS = {"": 0xef46db3751d8e999, "a": 0xd24ec4f1a98c6e5b, "as": 0x1c330fb2d66be179,

@@ -15,6 +15,7 @@ from checks import CHUNK_LIMIT, FULL, GROWTH_FAILED
 from clock import CALM
 from filters import QUIET, Stream, follow, look, same_filter, server_info, until, until_in_sync
 from resp import OK, ONE, bulk, error, simple
+from test_canonical_stream import append_to_aof
 from test_redisbloom_master import errors_to_master
 
 SERVER_HAS_CLOCK = True
@@ -304,3 +305,10 @@ def test_an_add_of_our_master_to_a_key_the_replica_lacks_makes_no_filter_of_anot
     assert replica.call("TYPE", "k") == simple("none")
     assert replica.call("TYPE", "other") == simple("bloomport")
     assert errors_to_master(replica) == []
+
+
+def test_an_aof_without_the_creation_makes_no_filter_of_another_type(new_server):
+    server = new_server(config={**Stream.CONFIG, "aof-use-rdb-preamble": "no"})
+    append_to_aof(server, [("BF.BULKADD", "k", "LINES", "a\n"), ("BF.ADD", "other", "x")])
+    call = server.connection().call
+    assert call("TYPE", "k") == call("TYPE", "other") == simple("none")

@@ -124,6 +124,7 @@ missing_interop() {
     missing_toolchains
     have_command chromium || echo chromium
     have_cxx_header xxhash.h || echo g++ libxxhash-dev
+    have_cxx_header rocksdb/db.h || echo librocksdb-dev
 }
 
 missing_clients() {

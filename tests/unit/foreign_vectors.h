@@ -6,6 +6,23 @@
 #ifndef BLOOMPORT_TESTS_FOREIGN_VECTORS_H
 #define BLOOMPORT_TESTS_FOREIGN_VECTORS_H
 
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#define MAX_ITEM 80
+
+/* The bytes of hexadecimal text; their number. */
+static inline size_t from_hex(const char *hex, uint8_t *bytes) {
+    size_t len = strlen(hex) / 2;
+    for (size_t i = 0; i < len && i < MAX_ITEM; i++) {
+        unsigned byte = 0;
+        sscanf(hex + 2 * i, "%2x", &byte);
+        bytes[i] = (uint8_t)byte;
+    }
+    return len;
+}
+
 struct vector {
     const char *item;
     const char *positions;

@@ -1,28 +1,14 @@
 /* The hashes of other libraries' filters, against values and positions that the libraries gave.
- * The probe rules here are written from the formats' descriptions and use the hashes only, so that
- * a wrong position points at a hash. */
+ * The probe rules of foreign_rules.h use the hashes only, so that a wrong position points at a
+ * hash.
+ */
 
 #include "tests/unit/helpers.h"
 
-#include "module/core/highway.h"
-#include "module/core/murmur3.h"
-#include "module/core/rocksdb_hash.h"
+#include "tests/unit/foreign_rules.h"
 #include "tests/unit/foreign_vectors.h"
 
-#define MAX_ITEM 80
 #define MAX_BYTES 512 // of a bit array
-
-/* The bytes of hexadecimal text; their number. */
-static size_t from_hex(const char *hex, uint8_t *bytes) {
-    size_t len = strlen(hex) / 2;
-    assert_true(len <= MAX_ITEM);
-    for (size_t i = 0; i < len; i++) {
-        unsigned byte;
-        assert_int_equal(sscanf(hex + 2 * i, "%2x", &byte), 1);
-        bytes[i] = (uint8_t)byte;
-    }
-    return len;
-}
 
 /* ---- Values ---- */
 
@@ -188,176 +174,90 @@ static void hashes_do_not_depend_on_where_the_bytes_lie(void **state) {
 
 /* ---- Positions ---- */
 
-/* A filter of `m` bits and `k` probes that the rule below fills; `seed` is what the rule takes. */
 struct foreign {
-    uint64_t m;
-    uint32_t k;
-    uint64_t seed;
+    struct foreign_shape shape;
     uint8_t bits[MAX_BYTES];
 };
 
-typedef void add_item_fn(struct foreign *, const uint8_t *item, size_t len);
-
 static void set_bit(struct foreign *f, uint64_t position) {
-    assert_true(position < f->m && f->m <= 8 * MAX_BYTES);
+    assert_true(position < f->shape.m && f->shape.m <= 8 * MAX_BYTES);
     f->bits[position / 8] |= (uint8_t)(1U << position % 8);
 }
 
-/* Negative numbers are complemented in the libraries of the JVM. */
-static uint64_t complemented_32(uint32_t c) {
-    return c >> 31 ? (uint32_t)~c : c;
-}
-
-static void add_guava64(struct foreign *f, const uint8_t *item, size_t len) {
-    struct murmur3_128 h = murmur3_128(item, len);
-    for (uint32_t i = 0; i < f->k; i++) set_bit(f, ((h.h1 + i * h.h2) & INT64_MAX) % f->m);
-}
-
-static void add_guava32(struct foreign *f, const uint8_t *item, size_t len) {
-    uint64_t h = murmur3_128(item, len).h1;
-    uint32_t a = (uint32_t)h, b = (uint32_t)(h >> 32);
-    for (uint32_t i = 1; i <= f->k; i++) set_bit(f, complemented_32(a + i * b) % f->m);
-}
-
-static void add_spark1(struct foreign *f, const uint8_t *item, size_t len) {
-    uint32_t a = murmur3_spark(item, len, 0), b = murmur3_spark(item, len, a);
-    for (uint32_t i = 1; i <= f->k; i++) set_bit(f, complemented_32(a + i * b) % f->m);
-}
-
-static void add_spark2(struct foreign *f, const uint8_t *item, size_t len) {
-    uint32_t a = murmur3_spark(item, len, (uint32_t)f->seed), b = murmur3_spark(item, len, a);
-    uint64_t c = (uint64_t)(int32_t)a * INT32_MAX;
-    for (uint32_t i = 0; i < f->k; i++) {
-        c += (uint64_t)(int32_t)b;
-        set_bit(f, (c >> 63 ? ~c : c) % f->m);
-    }
-}
-
-static void add_cassandra(struct foreign *f, uint64_t base, uint64_t stride) {
-    for (uint32_t i = 0; i < f->k; i++) {
-        uint64_t c = base + i * stride;
-        set_bit(f, (c >> 63 ? -c : c) % f->m);
-    }
-}
-
-static void add_cassandra2(struct foreign *f, const uint8_t *item, size_t len) {
-    struct murmur3_128 h = murmur3_cassandra(item, len);
-    add_cassandra(f, h.h1, h.h2);
-}
-
-static void add_cassandra3(struct foreign *f, const uint8_t *item, size_t len) {
-    struct murmur3_128 h = murmur3_cassandra(item, len);
-    add_cassandra(f, h.h2, h.h1);
-}
-
-static void add_bip37(struct foreign *f, const uint8_t *item, size_t len) {
-    for (uint32_t i = 0; i < f->k; i++) {
-        set_bit(f, murmur3_32(item, len, i * 0xfba4c795U + (uint32_t)f->seed) % f->m);
-    }
-}
-
-static void add_rocksdb(struct foreign *f, const uint8_t *item, size_t len) {
-    uint64_t h = rocksdb_hash64(item, len);
-    uint64_t line = (uint32_t)h * (f->m / 512) >> 32;
-    uint32_t g = (uint32_t)(h >> 32);
-    for (uint32_t i = 0; i < f->k; i++, g *= 0x9e3779b9U) set_bit(f, line * 512 + (g >> 23));
-}
-
-static void add_rocksdb4(struct foreign *f, const uint8_t *item, size_t len) {
-    uint32_t h = rocksdb_hash32(item, len), delta = h >> 17 | h << 15;
-    uint64_t line = h % (f->m / 512);
-    for (uint32_t i = 0; i < f->k; i++, h += delta) set_bit(f, line * 512 + h % 512);
-}
-
-static void add_go(struct foreign *f, const uint8_t *item, size_t len) {
-    struct murmur3_128 one = murmur3_128(item, len), two = murmur3_128_and_one(item, len);
-    const uint64_t h[] = {one.h1, one.h2, two.h1, two.h2};
-    for (uint32_t i = 0; i < f->k; i++) {
-        set_bit(f, (h[i % 2] + i * h[2 + (i + i % 2) % 4 / 2]) % f->m);
-    }
-}
-
-static void add_redisson(struct foreign *f, const uint8_t *item, size_t len) {
-    uint64_t h[2];
-    highway_128(item, len, h);
-    uint64_t walk = h[0];
-    for (uint32_t i = 0; i < f->k; i++) {
-        set_bit(f, (walk & INT64_MAX) % f->m);
-        walk += i % 2 == 0 ? h[1] : h[0];
-    }
-}
-
-static void add_datasketches(struct foreign *f, const uint8_t *item, size_t len) {
-    uint64_t a = XXH64(item, len, f->seed), b = XXH64(item, len, a);
-    for (uint32_t i = 1; i <= f->k; i++) set_bit(f, ((a + i * b) >> 1) % f->m);
+static void add(struct foreign *f, foreign_rule *rule, const uint8_t *item, size_t len) {
+    uint64_t positions[16];
+    assert_true(f->shape.k <= COUNT(positions));
+    rule(&f->shape, item, len, positions);
+    for (uint32_t i = 0; i < f->shape.k; i++) set_bit(f, positions[i]);
 }
 
 /* Each vector's item, added to an empty filter, must set the vector's positions and no other. */
-static void assert_vectors(add_item_fn *add, struct foreign empty, const struct vector *vectors) {
+static void assert_vectors(foreign_rule *rule, struct foreign_shape shape,
+                           const struct vector *vectors) {
     for (size_t i = 0; i < NVECTORS; i++) {
-        struct foreign want = empty, got = empty;
+        struct foreign want = {.shape = shape}, got = want;
         char *end;
         for (const char *at = vectors[i].positions; *at != '\0'; at = end) {
             set_bit(&want, strtoull(at, &end, 10));
         }
         uint8_t item[MAX_ITEM];
-        add(&got, item, from_hex(vectors[i].item, item));
+        add(&got, rule, item, from_hex(vectors[i].item, item));
         assert_memory_equal(got.bits, want.bits, sizeof want.bits);
     }
 }
 
 static void guava_sets_these_positions(void **state) {
     (void)state;
-    struct foreign empty = {.m = 192, .k = 7};
-    assert_vectors(add_guava64, empty, GUAVA64);
-    assert_vectors(add_guava64, empty, GUAVA64_LONGS);
-    assert_vectors(add_guava64, empty, GUAVA64_UTF16);
-    assert_vectors(add_guava32, empty, GUAVA32);
+    struct foreign_shape empty = {.m = 192, .k = 7};
+    assert_vectors(guava64_rule, empty, GUAVA64);
+    assert_vectors(guava64_rule, empty, GUAVA64_LONGS);
+    assert_vectors(guava64_rule, empty, GUAVA64_UTF16);
+    assert_vectors(guava32_rule, empty, GUAVA32);
 }
 
 static void spark_sets_these_positions(void **state) {
     (void)state;
-    struct foreign empty = {.m = 192, .k = 7};
-    assert_vectors(add_spark1, empty, SPARK1);
-    assert_vectors(add_spark1, empty, SPARK1_LONGS);
-    assert_vectors(add_spark2, empty, SPARK2);
+    struct foreign_shape empty = {.m = 192, .k = 7};
+    assert_vectors(spark1_rule, empty, SPARK1);
+    assert_vectors(spark1_rule, empty, SPARK1_LONGS);
+    assert_vectors(spark2_rule, empty, SPARK2);
     empty.seed = 0xdeadbeef;
-    assert_vectors(add_spark2, empty, SPARK2_SEEDED);
+    assert_vectors(spark2_rule, empty, SPARK2_SEEDED);
 }
 
 static void cassandra_sets_these_positions(void **state) {
     (void)state;
-    assert_vectors(add_cassandra2, (struct foreign){.m = 192, .k = 4}, CASSANDRA2);
-    assert_vectors(add_cassandra3, (struct foreign){.m = 192, .k = 4}, CASSANDRA3);
+    assert_vectors(cassandra2_rule, (struct foreign_shape){.m = 192, .k = 4}, CASSANDRA2);
+    assert_vectors(cassandra3_rule, (struct foreign_shape){.m = 192, .k = 4}, CASSANDRA3);
 }
 
 static void bip37_sets_these_positions(void **state) {
     (void)state;
-    assert_vectors(add_bip37, (struct foreign){.m = 184, .k = 6}, BIP37);
-    assert_vectors(add_bip37, (struct foreign){.m = 184, .k = 6, .seed = 0xdeadbeef},
+    assert_vectors(bip37_rule, (struct foreign_shape){.m = 184, .k = 6}, BIP37);
+    assert_vectors(bip37_rule, (struct foreign_shape){.m = 184, .k = 6, .seed = 0xdeadbeef},
                    BIP37_TWEAKED);
 }
 
 static void rocksdb_sets_these_positions(void **state) {
     (void)state;
-    assert_vectors(add_rocksdb, (struct foreign){.m = 512, .k = 6}, ROCKSDB);
-    assert_vectors(add_rocksdb4, (struct foreign){.m = 512, .k = 6}, ROCKSDB4);
+    assert_vectors(rocksdb_rule, (struct foreign_shape){.m = 512, .k = 6}, ROCKSDB);
+    assert_vectors(rocksdb4_rule, (struct foreign_shape){.m = 512, .k = 6}, ROCKSDB4);
 }
 
 static void go_sets_these_positions(void **state) {
     (void)state;
-    assert_vectors(add_go, (struct foreign){.m = 192, .k = 7}, GO);
+    assert_vectors(go_rule, (struct foreign_shape){.m = 192, .k = 7}, GO);
 }
 
 static void redisson_sets_these_positions(void **state) {
     (void)state;
-    assert_vectors(add_redisson, (struct foreign){.m = 191, .k = 7}, REDISSON);
+    assert_vectors(redisson_rule, (struct foreign_shape){.m = 191, .k = 7}, REDISSON);
 }
 
 static void datasketches_sets_these_positions(void **state) {
     (void)state;
-    assert_vectors(add_datasketches, (struct foreign){.m = 192, .k = 7, .seed = (uint64_t)-5},
-                   DATASKETCHES);
+    assert_vectors(datasketches_rule,
+                   (struct foreign_shape){.m = 192, .k = 7, .seed = (uint64_t)-5}, DATASKETCHES);
 }
 
 /* Bitcoin Core's own vectors: three items and the filter of them. */
@@ -366,12 +266,13 @@ static void bip37_gives_the_filters_of_bitcoin_core(void **state) {
     const char *items[] = {"99108ad8ed9bb6274d3980bab5a85c048f0950c8",
                            "b5a2c786d9ef4658287ced5914b37a1b4aa32eee",
                            "b9300670b4c5366e95b2699e8b18bc75e5f729c5"};
-    struct foreign plain = {.m = 24, .k = 5}, tweaked = {.m = 24, .k = 5, .seed = 2147483649};
+    struct foreign plain = {.shape = {.m = 24, .k = 5}};
+    struct foreign tweaked = {.shape = {.m = 24, .k = 5, .seed = 2147483649}};
     for (size_t i = 0; i < COUNT(items); i++) {
         uint8_t item[MAX_ITEM];
         size_t len = from_hex(items[i], item);
-        add_bip37(&plain, item, len);
-        add_bip37(&tweaked, item, len);
+        add(&plain, bip37_rule, item, len);
+        add(&tweaked, bip37_rule, item, len);
     }
     assert_memory_equal(plain.bits, "\x61\x4e\x9b", 3);
     assert_memory_equal(tweaked.bits, "\xce\x42\x99", 3);
@@ -390,29 +291,29 @@ static size_t make_item(uint32_t i, uint8_t *item) {
 
 /* `checksum`: XXH64 of the bit array that the library wrote, with bit p in byte p / 8. */
 static const struct {
-    add_item_fn *add;
+    foreign_rule *rule;
     uint64_t m;
     uint32_t k;
     uint32_t items;
     uint64_t checksum;
 } WHOLE[] = {
-    {add_guava64, 3392, 5, 500, 0xc5ea2a5f8678d349},    // 33.7.2
-    {add_spark1, 3392, 5, 500, 0x2d26346df77b7bb4},     // 4.0.0
-    {add_cassandra3, 3520, 4, 500, 0xfb5bc7fe498944e5}, // 4.1.9
-    {add_bip37, 3344, 4, 500, 0x64be288ac45df460},      // bitcoinj 0.17.1
-    {add_go, 4096, 5, 600, 0x5b80a74e06fd65e4},         // v3.7.1
-    {add_redisson, 3349, 5, 500, 0xfd619ddd4e2c2974},   // 4.7.0
+    {guava64_rule, 3392, 5, 500, 0xc5ea2a5f8678d349},    // 33.7.2
+    {spark1_rule, 3392, 5, 500, 0x2d26346df77b7bb4},     // 4.0.0
+    {cassandra3_rule, 3520, 4, 500, 0xfb5bc7fe498944e5}, // 4.1.9
+    {bip37_rule, 3344, 4, 500, 0x64be288ac45df460},      // bitcoinj 0.17.1
+    {go_rule, 4096, 5, 600, 0x5b80a74e06fd65e4},         // v3.7.1
+    {redisson_rule, 3349, 5, 500, 0xfd619ddd4e2c2974},   // 4.7.0
 };
 
 static void filters_of_items_of_every_length_are_those_the_libraries_wrote(void **state) {
     (void)state;
     for (size_t w = 0; w < COUNT(WHOLE); w++) {
-        struct foreign f = {.m = WHOLE[w].m, .k = WHOLE[w].k};
+        struct foreign f = {.shape = {.m = WHOLE[w].m, .k = WHOLE[w].k}};
         for (uint32_t i = 0; i < WHOLE[w].items; i++) {
             uint8_t item[MAX_ITEM];
-            WHOLE[w].add(&f, item, make_item(i, item));
+            add(&f, WHOLE[w].rule, item, make_item(i, item));
         }
-        assert_int_equal(hash_checksum(f.bits, (f.m + 7) / 8), WHOLE[w].checksum);
+        assert_int_equal(hash_checksum(f.bits, (f.shape.m + 7) / 8), WHOLE[w].checksum);
     }
 }
 

@@ -10,6 +10,9 @@ _bloomport() {
         'convert:the same filter in another format'
         'push:a filter from a file to a server'
         'pull:a filter from a server to a file'
+        'add:the items of files into a filter on a server'
+        'copy:a filter from one server to another'
+        'list:all filters of a server: items, capacity, error rate, size, state'
         'size:the calculator: any two numbers give the rest'
         'completion:a shell'\''s completions for this program'
         'help:the help of a command'
@@ -43,7 +46,7 @@ _bloomport() {
         '(-p --port)'{-p,--port}'[the server'\''s port (6379)]:port: ' \
         '(-s --socket)'{-s,--socket}'[the server'\''s Unix socket, instead of host and port]:file:_files' \
         '(-u --url)'{-u,--url}'[redis[s\]://[[user\]:password@\]host[:port\][/database\]]:url: ' \
-        '(-n --db)'{-n,--db}'[the database (0)]:number: ' \
+        '(-n --db)'{-n,--db}'[the database (0; list: all)]:number: ' \
         '--user=[the ACL user]:name: ' \
         '(-a --pass)'{-a,--pass}'[the password; better in REDISCLI_AUTH, which nobody sees]:password: ' \
         '--tls[connect with TLS]' \
@@ -68,7 +71,25 @@ _bloomport() {
         '--hash=[xxh64 (default) or fnv1a: portable and sstable files do not record it]:hash:(xxh64 fnv1a)' \
         '--format=[the file'\''s format, if it is not recognised: leveldb and cassandra never are]:format:(portable sstable leveldb parquet redisbloom valkeybloom guava spark go cassandra bip37 rocksdb datasketches redisson dump sst)' \
         '--variant=[of cassandra: old, 3.x or 4.x, unless a name as nb-1-big-Filter.db tells]:variant:(old 3.x 4.x)' \
-        '(-h --help)'{-h,--help}'[this text]' \
+        '--key=[the key on the server]:key: ' \
+        '--server[the filter is on a server: --key names it, no file does]' \
+        '(-h --host)'{-h,--host}'[the server'\''s host (127.0.0.1)]:host: ' \
+        '(-p --port)'{-p,--port}'[the server'\''s port (6379)]:port: ' \
+        '(-s --socket)'{-s,--socket}'[the server'\''s Unix socket, instead of host and port]:file:_files' \
+        '(-u --url)'{-u,--url}'[redis[s\]://[[user\]:password@\]host[:port\][/database\]]:url: ' \
+        '(-n --db)'{-n,--db}'[the database (0; list: all)]:number: ' \
+        '--user=[the ACL user]:name: ' \
+        '(-a --pass)'{-a,--pass}'[the password; better in REDISCLI_AUTH, which nobody sees]:password: ' \
+        '--tls[connect with TLS]' \
+        '--cacert=[certificates of those who may sign the server'\''s]:file:_files' \
+        '--cacertdir=[a directory of such certificates]:file:_files' \
+        '--cert=[our own certificate]:file:_files' \
+        '--tls-key=[its private key, if not in the same file]:file:_files' \
+        '--sni=[the host name to ask for in TLS]:host: ' \
+        '--insecure[accept any certificate]' \
+        '--cluster[find the node of a cluster that has the key]' \
+        '(-q --quiet)'{-q,--quiet}'[no summary and no notes on standard error]' \
+        '--help[this text]' \
         '*:file:_files' ;;
     info) _arguments -s \
         '--hash=[xxh64 (default) or fnv1a: portable and sstable files do not record it]:hash:(xxh64 fnv1a)' \
@@ -108,7 +129,7 @@ _bloomport() {
         '(-p --port)'{-p,--port}'[the server'\''s port (6379)]:port: ' \
         '(-s --socket)'{-s,--socket}'[the server'\''s Unix socket, instead of host and port]:file:_files' \
         '(-u --url)'{-u,--url}'[redis[s\]://[[user\]:password@\]host[:port\][/database\]]:url: ' \
-        '(-n --db)'{-n,--db}'[the database (0)]:number: ' \
+        '(-n --db)'{-n,--db}'[the database (0; list: all)]:number: ' \
         '--user=[the ACL user]:name: ' \
         '(-a --pass)'{-a,--pass}'[the password; better in REDISCLI_AUTH, which nobody sees]:password: ' \
         '--tls[connect with TLS]' \
@@ -134,7 +155,7 @@ _bloomport() {
         '(-p --port)'{-p,--port}'[the server'\''s port (6379)]:port: ' \
         '(-s --socket)'{-s,--socket}'[the server'\''s Unix socket, instead of host and port]:file:_files' \
         '(-u --url)'{-u,--url}'[redis[s\]://[[user\]:password@\]host[:port\][/database\]]:url: ' \
-        '(-n --db)'{-n,--db}'[the database (0)]:number: ' \
+        '(-n --db)'{-n,--db}'[the database (0; list: all)]:number: ' \
         '--user=[the ACL user]:name: ' \
         '(-a --pass)'{-a,--pass}'[the password; better in REDISCLI_AUTH, which nobody sees]:password: ' \
         '--tls[connect with TLS]' \
@@ -148,6 +169,73 @@ _bloomport() {
         '(-q --quiet)'{-q,--quiet}'[no summary and no notes on standard error]' \
         '--help[this text]' \
         '*:file:_files' ;;
+    add) _arguments -s \
+        '(-0 --null)'{-0,--null}'[items end in a NUL byte, not in a newline]' \
+        '--hex[items are written as hexadecimal digits, two a byte]' \
+        '--column=[an item is this column of its line, from 1]:number: ' \
+        '--delimiter=[what separates columns (a tab): one character, or \t]:character: ' \
+        '--from-line=[begin at this line, from 1: 2 leaves out a heading]:number: ' \
+        '--error=[false-positive rate, between 0 and 1 (0.01)]:rate: ' \
+        '--bits-per-key=[bits per item, 1 to 256, instead of --error]:bits: ' \
+        '--capacity=[items a new filter is sized for (100)]:number: ' \
+        '--expansion=[how a new filter grows; 0: it does not]:number: ' \
+        '--layout=[classic (fewest bits), blocked (fastest) or counting]:layout:(classic blocked counting)' \
+        '--key=[the key on the server]:key: ' \
+        '(-h --host)'{-h,--host}'[the server'\''s host (127.0.0.1)]:host: ' \
+        '(-p --port)'{-p,--port}'[the server'\''s port (6379)]:port: ' \
+        '(-s --socket)'{-s,--socket}'[the server'\''s Unix socket, instead of host and port]:file:_files' \
+        '(-u --url)'{-u,--url}'[redis[s\]://[[user\]:password@\]host[:port\][/database\]]:url: ' \
+        '(-n --db)'{-n,--db}'[the database (0; list: all)]:number: ' \
+        '--user=[the ACL user]:name: ' \
+        '(-a --pass)'{-a,--pass}'[the password; better in REDISCLI_AUTH, which nobody sees]:password: ' \
+        '--tls[connect with TLS]' \
+        '--cacert=[certificates of those who may sign the server'\''s]:file:_files' \
+        '--cacertdir=[a directory of such certificates]:file:_files' \
+        '--cert=[our own certificate]:file:_files' \
+        '--tls-key=[its private key, if not in the same file]:file:_files' \
+        '--sni=[the host name to ask for in TLS]:host: ' \
+        '--insecure[accept any certificate]' \
+        '--cluster[find the node of a cluster that has the key]' \
+        '(-q --quiet)'{-q,--quiet}'[no summary and no notes on standard error]' \
+        '--help[this text]' \
+        '*:file:_files' ;;
+    copy) _arguments -s \
+        '--key=[the key on the server]:key: ' \
+        '--from=[the server that has it: redis[s\]://[[user\]:password@\]host[:port\][/database\]]:url: ' \
+        '--to=[the server that gets it, likewise]:url: ' \
+        '--key-to=[the key there, if it is another one]:key: ' \
+        '--merge[add it to the filter that the key there holds]' \
+        '--replace[replace the key if it exists]' \
+        '--cacert=[certificates of those who may sign the server'\''s]:file:_files' \
+        '--cacertdir=[a directory of such certificates]:file:_files' \
+        '--cert=[our own certificate]:file:_files' \
+        '--tls-key=[its private key, if not in the same file]:file:_files' \
+        '--insecure[accept any certificate]' \
+        '--cluster[find the node of a cluster that has the key]' \
+        '(-q --quiet)'{-q,--quiet}'[no summary and no notes on standard error]' \
+        '(-h --help)'{-h,--help}'[this text]' \
+        '*:file:_files' ;;
+    list) _arguments -s \
+        '--json[print a JSON array]' \
+        '(-h --host)'{-h,--host}'[the server'\''s host (127.0.0.1)]:host: ' \
+        '(-p --port)'{-p,--port}'[the server'\''s port (6379)]:port: ' \
+        '(-s --socket)'{-s,--socket}'[the server'\''s Unix socket, instead of host and port]:file:_files' \
+        '(-u --url)'{-u,--url}'[redis[s\]://[[user\]:password@\]host[:port\][/database\]]:url: ' \
+        '(-n --db)'{-n,--db}'[the database (0; list: all)]:number: ' \
+        '--user=[the ACL user]:name: ' \
+        '(-a --pass)'{-a,--pass}'[the password; better in REDISCLI_AUTH, which nobody sees]:password: ' \
+        '--tls[connect with TLS]' \
+        '--cacert=[certificates of those who may sign the server'\''s]:file:_files' \
+        '--cacertdir=[a directory of such certificates]:file:_files' \
+        '--cert=[our own certificate]:file:_files' \
+        '--tls-key=[its private key, if not in the same file]:file:_files' \
+        '--sni=[the host name to ask for in TLS]:host: ' \
+        '--insecure[accept any certificate]' \
+        '--cluster[find the node of a cluster that has the key]' \
+        '--sort=[utilisation (default), key, items, capacity, error or bytes]:order:(utilisation key items capacity error bytes)' \
+        '--watch[again and again, every 2 seconds unless told]' \
+        '--help[this text]' \
+        '*:file:_files' ;;
     size) _arguments -s \
         '--items=[how many items; K, M, G, T count in 1000]:number: ' \
         '--bits=[how many bits in all; K, M, G, T count in 1000]:number: ' \
@@ -158,6 +246,7 @@ _bloomport() {
         '--hash=[xxh64 (default) or fnv1a]:hash:(xxh64 fnv1a)' \
         '--window=[items are forgotten after this time: seconds, or 15m, 24h, 7d]:time: ' \
         '--generations=[parts that the window is forgotten in, 1 to 64 (4)]:number: ' \
+        '--json[print one JSON object]' \
         '(-h --help)'{-h,--help}'[this text]' \
         '*:file:_files' ;;
     completion) _arguments -s \

@@ -1,110 +1,115 @@
-// A filter in a file: its format, its fill and estimates, and lookups. The formats are those of
-// BF.EXPORT (rdb/FORMAT.md); the checks are BF.IMPORT's.
+// A filter in a file: its fill and estimates, and lookups; or why the file cannot be read. The checks are
+// BF.IMPORT's.
 
-import { BLOCK, rateBlocked } from "./rate.js";
+import { FORMATS, fileBytes } from "./formats.js";
+import { BLOCK, LINE, rateBlocked, rateLines } from "./rate.js";
 import { LN2, ln } from "./real.js";
-import { xxh64 } from "./xxh64.js";
+import { SCHEMES } from "./schemes.js";
 import { whole } from "./text.js";
 
 const MAX_HASHES = 255;
-const SALTS = [0x47b6137b, 0x44974d91, 0x8824ad5b, 0xa2b7289d, 0x705495c7, 0x2df1424b, 0x9efc4947, 0x5c6bfb31];
-const PARQUET_TAIL = [0x1c, 0x1c, 0x00, 0x00, 0x1c, 0x1c, 0x00, 0x00, 0x1c, 0x1c, 0x00, 0x00, 0x00];
+const ROCKSDB_TABLE = 0x88e241b785f4cff7n; // the last 8 bytes of an .sst
+const REACH = { GUAVA32: 2 ** 31, SPARK1: 2 ** 31 }; // the bits that they use of a larger array
 
-// ---- Formats: each reads its header, { k, m (BigInt), at (where the bits begin) }, or null.
+const viewOf = (bytes) => new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+const hasHashes = (h) => h.k >= 1 && h.k <= MAX_HASHES;
+const hasBits = (h) => h.m >= 1 && h.m < 2 ** 53;
 
-function readPortable(view) {
-  return view.byteLength < 12 ? null : { k: view.getUint32(0, true), m: view.getBigUint64(4, true), at: 12 };
-}
+// ---- What is wrong
 
-function readSstable(view) {
-  return view.byteLength < 16 ? null : { k: view.getUint32(8, true), m: view.getBigUint64(0, true), at: 16 };
-}
-
-// A Thrift header: 0x15, the number of bytes as a zigzag varint, three empty unions.
-function readParquet(view) {
-  if (view.byteLength < 3 || view.getUint8(0) !== 0x15) return null;
-  let zigzag = 0n, at = 1, byte = 128;
-  for (let shift = 0n; byte & 128; shift += 7n) {
-    if (at >= view.byteLength || shift > 28n) return null;
-    byte = view.getUint8(at++);
-    zigzag |= BigInt(byte & 127) << shift;
-  }
-  const tailFits = PARQUET_TAIL.every((b, i) => at + i < view.byteLength && view.getUint8(at + i) === b);
-  if (!tailFits || zigzag % 64n !== 0n) return null; // an even zigzag is positive; 32 bytes a block
-  return { k: 8, m: (zigzag / 2n) * 8n, at: at + PARQUET_TAIL.length, blocked: true };
-}
-
-const FORMATS = { parquet: readParquet, portable: readPortable, sstable: readSstable };
-
-const isPossible = (h) => h && h.k >= 1 && h.k <= MAX_HASHES && h.m >= 1n && h.m < 1n << 53n;
-
-// A header of a file that was truncated or extended.
+// What is wrong with a file that has the header of a format and does not fit it: k, or else its length.
 function nearMiss(view) {
+  const is = view.byteLength, near = [];
   for (const [format, read] of Object.entries(FORMATS)) {
-    const h = read(view);
-    if (!isPossible(h) || h.m >= 1n << 40n || (format !== "parquet" && h.k > 64)) continue;
-    const should = h.at + Number((h.m + 7n) / 8n), is = view.byteLength;
-    if (is === should + 1 && view.getUint8(is - 1) === 10)
-      return `It is a ${format} filter with a newline at its end, which redis-cli adds. Export it with --raw -D ''.`;
-    if (is >= should / 64 && is <= should * 64)
-      return `Its header is that of a ${format} filter of ${whole(should)} bytes, but the file has ${whole(is)}: ` +
-             (is < should ? "it was cut short." : "something was added.");
+    const h = read(view, "4.x"), should = h?.isSure && hasBits(h) && h.m < 2 ** 40 ? fileBytes(h) : 0;
+    if (is === should) return `It looks like a ${format} filter, but its k is ${whole(h.k)}: it is damaged.`;
+    const isLikely = should && hasHashes(h) && (format === "parquet" || h.k <= 64);
+    if (isLikely && is >= should / 64 && is <= should * 64) near.push([format, should]);
   }
+  return near.map(([format, should]) => `Its header is that of a ${format} filter of ${whole(should)} bytes, but the file has `
+    + `${whole(is)}: ${is < should ? "it was cut short" : "something was added"}.`)[0];
+}
+
+function otherFile(bytes, view) {
+  const text = new TextDecoder().decode(bytes.subarray(0, 200)), end = bytes.length;
+  if (end === 0) return "The file is empty.";
+  if (/^(REDIS|VALKEY)/.test(text)) return "That is a snapshot of a whole server. Export one filter with BF.EXPORT.";
+  if (/^(\(error\)|ERR |WRONGTYPE)/.test(text)) return `That is an error message: ${text.trim()}`;
+  if (/^\{"m":\d+,"k":/.test(text)) return "That is the JSON of a Go filter. Write it with WriteTo instead.";
+  if (end >= 53 && view.getBigUint64(end - 8, true) === ROCKSDB_TABLE)
+    return "That is a whole table of RocksDB: the page opens its filter block alone.";
   return null;
 }
 
 function complaint(bytes, view) {
-  const starts = (text) => [...text].every((c, i) => bytes[i] === c.charCodeAt(0));
-  if (bytes.length === 0) return "The file is empty.";
-  if (starts("REDIS") || starts("VALKEY")) return "That is a snapshot of a whole server. Export one filter with BF.EXPORT.";
-  if (starts("(error)") || starts("ERR ") || starts("WRONGTYPE"))
-    return `That is an error message: ${new TextDecoder().decode(bytes.subarray(0, 200)).trim()}`;
-  return nearMiss(view) ?? "That is not a filter in the format portable, sstable or parquet.";
+  const last = bytes.length - 1, before = bytes[last] === 10 ? findFormat(bytes.subarray(0, last), "4.x") : null;
+  if (before) return `It is a ${before[0]} filter with a newline at its end, which redis-cli adds. Export it with --raw -D ''.`;
+  return otherFile(bytes, view) ?? nearMiss(view) ?? "That is not a filter in a format that can be recognised: "
+    + `${Object.keys(FORMATS).join(", ")}. LevelDB's and Redisson's have no header: use the tool.`;
 }
 
-/** Opens the bytes of a file, or throws an Error that says what is wrong with them. */
-export function openFilter(bytes) {
-  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+// ---- Opening
+
+// [format, header], or null. A file fits one format only.
+function findFormat(bytes, variant) {
+  const view = viewOf(bytes);
   for (const [format, read] of Object.entries(FORMATS)) {
-    const h = read(view);
-    if (!isPossible(h) || BigInt(bytes.length - h.at) !== (h.m + 7n) / 8n) continue;
-    const bits = bytes.subarray(h.at), m = Number(h.m);
-    if (m % 8 && bits[bits.length - 1] >> m % 8)
-      throw new Error(`It looks like a ${format} filter, but bits beyond its end are set: it is damaged.`);
-    return new FilterFile(format, h.k, m, Boolean(h.blocked), bits);
+    const h = read(view, variant);
+    if (h && hasHashes(h) && hasBits(h) && fileBytes(h) === bytes.length) return [format, h];
   }
-  throw new Error(complaint(bytes, view));
+  return null;
+}
+
+// Each group of 8 bytes in reverse.
+function fromWords(words) {
+  const bytes = words.slice(), view = viewOf(bytes);
+  for (let at = 0; at < bytes.length; at += 8) {
+    const high = view.getUint32(at), low = view.getUint32(at + 4);
+    view.setUint32(at, low, true);
+    view.setUint32(at + 4, high, true);
+  }
+  return bytes;
+}
+
+// The m bits in bytes, or null if there are more that are set.
+function takeBits(bytes, h) {
+  if (h.isEmpty) return new Uint8Array(h.m / 8);
+  const stored = bytes.subarray(h.at, bytes.length - (h.after ?? 0)), all = h.hasWords ? fromWords(stored) : stored;
+  const end = Math.ceil(h.m / 8), isClean = !(h.m % 8 && all[end - 1] >> h.m % 8) && !all.subarray(end).some(Boolean);
+  return isClean ? all.subarray(0, end) : null;
+}
+
+/** Opens the bytes of a file, or throws an Error that says what is wrong with them. A cassandra file does
+ *  not say of which variant it is. */
+export function openFilter(bytes, variant = "4.x") {
+  const found = findFormat(bytes, variant);
+  if (!found) throw new Error(complaint(bytes, viewOf(bytes)));
+  const [format, h] = found, bits = h.fault ? null : takeBits(bytes, h);
+  const damaged = (what) => new Error(`It looks like a ${format} filter, but ${what}: it is damaged.`);
+  if (!bits) throw damaged(h.fault ?? "bits beyond its end are set");
+  const filter = new FilterFile(format, h, bits);
+  if (h.ones !== undefined && h.ones !== filter.ones) throw damaged("its number of set bits is another than it says");
+  return filter;
 }
 
 /** A portable filter of these items: the page's example. */
 export function exampleFilter(items, k, m) {
-  const filter = new FilterFile("portable", k, m, false, new Uint8Array(Math.ceil(m / 8)));
+  const filter = new FilterFile("portable", { k, m, scheme: "XXH64" }, new Uint8Array(Math.ceil(m / 8)));
   for (const item of items)
     for (const p of filter.positions(item)) filter.bits[p >> 3] |= 1 << (p & 7);
   return filter.counted();
 }
 
-// ---- Hashes
+// ---- The filter
 
 const utf8 = new TextEncoder();
-const mask64 = (x) => BigInt.asUintN(64, x);
-
-// FNV-1a and SplitMix64's finaliser, as published; low and high half.
-function fnv1aPair(item) {
-  let h = 0xcbf29ce484222325n;
-  for (const byte of item) h = mask64((h ^ BigInt(byte)) * 0x100000001b3n);
-  h = mask64(h + 0x9e3779b97f4a7c15n);
-  h = mask64((h ^ (h >> 30n)) * 0xbf58476d1ce4e5b9n);
-  h = mask64((h ^ (h >> 27n)) * 0x94d049bb133111ebn);
-  h ^= h >> 31n;
-  return [h & 0xffffffffn, h >> 32n];
-}
 
 const popcounts = Uint8Array.from({ length: 256 }, (_, i) => i.toString(2).replaceAll("0", "").length);
 
 class FilterFile {
-  constructor(format, k, m, blocked, bits) {
-    Object.assign(this, { format, k, m, blocked, bits, hash: "XXH64" });
+  constructor(format, { k, m, scheme, seed, variant }, bits) {
+    Object.assign(this, { format, k, m, scheme, seed, variant, bits });
+    this.blocked = scheme === "BLOCKED";
     this.counted();
   }
 
@@ -118,27 +123,34 @@ class FilterFile {
     return this.ones / this.m;
   }
 
+  /** The bits that items can have. */
+  get reach() {
+    return Math.min(this.m, REACH[this.scheme] ?? this.m);
+  }
+
   /** -(m/k) ln(1 - fill): the number of items, estimated from the set bits. */
   get estimate() {
-    const { ones, m, k } = this;
-    return ones === m ? m : (-m / k) * ln(1 - ones / m);
+    const { ones, reach, k } = this;
+    return ones >= reach ? reach : (-reach / k) * ln(1 - ones / reach);
   }
 
   /** The count that the server gives an imported filter: the estimate, limited to what is possible. */
   get estimatedItems() {
-    const { ones, m, k } = this;
-    if (ones === 0 || ones === m) return ones;
+    const { ones, k } = this;
+    if (ones === 0) return 0;
     const least = Math.floor((ones - 1) / k) + 1;
     return Math.min(Math.max(Math.floor(this.estimate + 0.5), least), ones);
   }
 
-  /** The false-positive rate now, as BF.STATS has it. CLASSIC: the fill to the power k. BLOCKED: more,
-   *  because some blocks are fuller than others. */
+  /** The false-positive rate now, as BF.STATS has it. CLASSIC: the fill to the power k. BLOCKED and
+   *  RocksDB: more, because some blocks are fuller than others. */
   get currentErrorRate() {
-    if (this.ones === this.m) return 1;
-    if (this.blocked) return rateBlocked(this.estimate, this.m / BLOCK);
+    const { ones, reach, m, k } = this;
+    if (ones >= reach) return 1;
+    if (this.blocked) return rateBlocked(this.estimate, m / BLOCK);
+    if (this.format === "rocksdb") return rateLines(this.estimate, m / LINE, k);
     let rate = 1;
-    for (let i = 0; i < this.k; i++) rate *= this.fill;
+    for (let i = 0; i < k; i++) rate *= ones / reach;
     return rate;
   }
 
@@ -147,18 +159,16 @@ class FilterFile {
     return Math.max(1, Math.floor((this.m * LN2) / this.k));
   }
 
+  /** False: the hash function is not in this page. */
+  get hasLookups() {
+    return this.scheme in SCHEMES;
+  }
+
   /** Where an item's bits are; the item is text or bytes. */
   positions(item) {
     const bytes = typeof item === "string" ? utf8.encode(item) : item;
-    if (this.blocked) return this.blockPositions(xxh64(bytes, 0n));
-    const [a, b] = this.hash === "FNV1A" ? fnv1aPair(bytes) : [xxh64(bytes, 0n), xxh64(bytes, 1n)];
-    return Array.from({ length: this.k }, (_, i) => Number(mask64(a + BigInt(i) * b) % BigInt(this.m)));
-  }
-
-  // One bit in each of the eight words of a block.
-  blockPositions(h) {
-    const block = Number(((h >> 32n) * BigInt(this.m / BLOCK)) >> 32n), x = Number(h & 0xffffffffn);
-    return SALTS.map((salt, i) => block * BLOCK + 32 * i + (Math.imul(x, salt) >>> 27));
+    const value = SCHEMES[this.scheme](bytes, this.seed, this.m);
+    return Array.from({ length: this.k }, (_, i) => Number(value(BigInt(i)) % BigInt(this.m)));
   }
 
   isSet(p) {

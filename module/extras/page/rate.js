@@ -161,29 +161,34 @@ export function rateWhenFull(items, m, k) {
   return rate < 1 ? rate : 1;
 }
 
-// ---- The BLOCKED layout
+// ---- Items that stay in one block: layout BLOCKED, and RocksDB's lines
 
 export const BLOCK = 256; // bits
+export const LINE = 512;
 
-function blockHit(misses) {
-  const word = 1 - misses, two = word * word;
-  return two * two * two * two;
+const BLOCKED_KIND = { miss: 31.0 / 32, checks: 8 };
+
+function blockHit(kind, misses) {
+  const bit = 1 - misses, two = bit * bit;
+  let hit = kind.checks % 2 ? bit : 1;
+  for (let i = 1; i < kind.checks; i += 2) hit *= two;
+  return hit;
 }
 
-function blockLoad(offers, blocks) {
+function blockLoad(kind, offers, blocks) {
   let rate = 0, known = 0, misses = 1;
   if (blocks < 2) {
-    for (let j = 0; j < offers && misses > 1e-20; j++, misses *= 31.0 / 32) known += blockHit(misses);
-    return { rate: blockHit(misses), known };
+    for (let j = 0; j < offers && misses > 1e-20; j++, misses *= kind.miss) known += blockHit(kind, misses);
+    return { rate: blockHit(kind, misses), known };
   }
   const odds = 1 / (blocks - 1), mean = offers / blocks;
   let chance = exp(offers * ln(1 - 1 / blocks)), above = 1;
   for (let j = 0; j <= offers && (j <= mean || chance > 1e-20); j++) {
-    rate += chance * blockHit(misses);
+    rate += chance * blockHit(kind, misses);
     above -= chance;
-    known += above > 0 ? above * blockHit(misses) : 0;
+    known += above > 0 ? above * blockHit(kind, misses) : 0;
     chance *= ((offers - j) / (j + 1)) * odds;
-    misses *= 31.0 / 32;
+    misses *= kind.miss;
   }
   return { rate, known };
 }
@@ -193,21 +198,24 @@ export function rateBlockedWhenFull(items, blocks) {
   if (items >= blocks * 256) return 1;
   let low = items, high = items;
   for (let i = 0; i < 64; i++) {
-    if (high - blockLoad(high, blocks).known * blocks >= items) break;
+    if (high - blockLoad(BLOCKED_KIND, high, blocks).known * blocks >= items) break;
     low = high;
     high *= 2;
     if (high > items * 16) return 1;
   }
   for (let i = 0; i < 40 && high > low; i++) {
     const middle = 0.5 * (low + high);
-    if (middle - blockLoad(middle, blocks).known * blocks >= items) high = middle;
+    if (middle - blockLoad(BLOCKED_KIND, middle, blocks).known * blocks >= items) high = middle;
     else low = middle;
   }
-  return blockLoad(high, blocks).rate;
+  return blockLoad(BLOCKED_KIND, high, blocks).rate;
 }
+
+const rateOfLoad = (kind, offers, blocks) => (offers > 640 * blocks ? 1 : blockLoad(kind, offers, blocks).rate);
 
 /** The rate of a BLOCKED layer when `offers` items were added, whether they counted or not: the mean
  *  over blocks, which do not all hold the same number of items. */
-export function rateBlocked(offers, blocks) {
-  return offers > 640 * blocks ? 1 : blockLoad(offers, blocks).rate;
-}
+export const rateBlocked = (offers, blocks) => rateOfLoad(BLOCKED_KIND, offers, blocks);
+
+/** The rate of RocksDB's filters, whose items have k bits in one line. */
+export const rateLines = (offers, lines, k) => rateOfLoad({ miss: pow(511.0 / 512, k), checks: k }, offers, lines);

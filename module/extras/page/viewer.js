@@ -2,25 +2,37 @@
 
 import { exampleFilter, openFilter } from "./filter_file.js";
 import { memory, oneIn, percent, whole } from "./text.js";
-import { byId, chosen } from "./page.js";
+import { byId, choose, chosen } from "./page.js";
 
 const MOST_FILE_BYTES = 2 ** 31; // what a browser reads into one array
 const MOST_ANSWERS = 1000;
 const EDGE = 3; // pixels around the picture, for the frames
-let filter = null;
+let filter = null, source = null; // what is shown, and the bytes of its file
 
 // ---- What it is
 
+// What the file does not say, if anything: { choice, question }.
+function openQuestion() {
+  if (filter.scheme === "XXH64") return { choice: "hash-choice", question: "which hash" };
+  return filter.variant ? { choice: "variant-choice", question: "which Cassandra" } : {};
+}
+
+function showFormat() {
+  const { choice, question } = openQuestion();
+  for (const id of ["hash-choice", "variant-choice"]) byId(id).hidden = id !== choice;
+  byId("kind").textContent = `format ${filter.format}, layout ${filter.blocked ? "BLOCKED" : "CLASSIC"}, `
+    + `${filter.k} hashes${question ? `. The file does not say ${question}:` : `, ${filter.blocked ? "XXH64" : filter.scheme}`}`;
+}
+
 function show(opened, name) {
   filter = opened;
-  filter.hash = "XXH64";
-  document.querySelector("input[name=hash][value=XXH64]").checked = true;
-  byId("hash-choice").hidden = filter.blocked;
+  choose("hash", "XXH64");
+  if (filter.variant) choose("variant", filter.variant);
   byId("problem").hidden = true;
   byId("view").hidden = false;
   byId("name").textContent = name;
-  byId("kind").textContent = `format ${filter.format}, layout ${filter.blocked ? "BLOCKED" : "CLASSIC"}, `
-    + `${filter.k} hashes${filter.blocked ? ", XXH64" : ". The file does not say which hash:"}`;
+  byId("ask").disabled = !filter.hasLookups;
+  showFormat();
   const put = (id, text, sub) => {
     byId(id).textContent = text;
     byId(`${id}-sub`).textContent = sub;
@@ -41,10 +53,18 @@ function refuse(name, text) {
   byId("problem").replaceChildren(Object.assign(document.createElement("b"), { textContent: name }), ` ${text}`);
 }
 
+// The letters of its version are in the name of a Filter.db: mc-7-big-Filter.db.
+function variantOf(name) {
+  const [, letters, kind] = /(?:^|-)([a-z]{2})-\w+-(?:(big|bti)-)?Filter\.db$/.exec(name) ?? [];
+  if (!letters || kind === "bti" || letters >= "na") return "4.x";
+  return letters >= "ma" ? "3.x" : "old";
+}
+
 async function open(file) {
   if (file.size > MOST_FILE_BYTES) return refuse(file.name, "It is larger than 2 GiB: use the command-line tool, bloomport info.");
   try {
-    show(openFilter(new Uint8Array(await file.arrayBuffer())), file.name);
+    source = new Uint8Array(await file.arrayBuffer());
+    show(openFilter(source, variantOf(file.name)), file.name);
   } catch (error) {
     refuse(file.name, error.message);
   }
@@ -95,25 +115,36 @@ function drawMap(marks) {
 
 // ---- Items
 
-function answerLine(item) {
-  const yes = filter.has(item), line = document.createElement("li"), word = document.createElement("span");
+// A line as an item: its text, or the bytes that it writes in hex. null: it does not.
+function itemOf(line) {
+  if (chosen("as") === "text") return line;
+  const digits = line.replaceAll(" ", "");
+  return /^([0-9a-f]{2})+$/i.test(digits) ? Uint8Array.from(digits.match(/../g), (pair) => parseInt(pair, 16)) : null;
+}
+
+function answerLine(text) {
+  const item = itemOf(text), yes = item !== null && filter.has(item);
+  const line = document.createElement("li"), word = document.createElement("span");
   line.className = yes ? "yes" : "no";
-  word.textContent = yes ? "maybe in it" : "not in it";
-  line.append(word, Object.assign(document.createElement("code"), { textContent: item }));
+  word.textContent = item === null ? "not in hex" : yes ? "maybe in it" : "not in it";
+  line.append(word, Object.assign(document.createElement("code"), { textContent: text }));
   return line;
+}
+
+function hintOf(asked) {
+  if (!filter.hasLookups) return "This format's hash is not in the page. Look items up with the tool: bloomport check.";
+  if (asked.length > MOST_ANSWERS) return `The first ${whole(MOST_ANSWERS)} are shown.`;
+  if (asked.length) return `Framed in the picture: the bits of “${asked.at(-1)}”.`;
+  return "“Not in it” is certain. “Maybe” is a false positive at the rate above.";
 }
 
 function check() {
   if (!filter) return;
-  const items = byId("ask").value.split("\n").filter((item) => item !== "");
-  const lines = items.slice(0, MOST_ANSWERS).map(answerLine);
-  const hint = document.createElement("li");
-  hint.className = "hint";
-  hint.textContent = items.length > MOST_ANSWERS ? `The first ${whole(MOST_ANSWERS)} are shown.`
-    : items.length ? `Framed in the picture: the bits of “${items[items.length - 1]}”.`
-    : "“Not in it” is certain. “Maybe” is a false positive at the rate above.";
-  byId("answers").replaceChildren(...lines, hint);
-  drawMap(items.length ? filter.positions(items[items.length - 1]) : []);
+  const asked = byId("ask").value.split("\n").filter((line) => line !== "");
+  const hint = Object.assign(document.createElement("li"), { className: "hint", textContent: hintOf(asked) });
+  const answered = filter.hasLookups ? asked : [], last = answered.length ? itemOf(answered.at(-1)) : null;
+  byId("answers").replaceChildren(...answered.slice(0, MOST_ANSWERS).map(answerLine), hint);
+  drawMap(last === null ? [] : filter.positions(last));
 }
 
 // ---- Together
@@ -145,9 +176,11 @@ export function startViewer() {
   byId("example").addEventListener("click", showExample);
   byId("ask").addEventListener("input", check);
   byId("hash-choice").addEventListener("change", () => {
-    filter.hash = chosen("hash");
+    filter.scheme = chosen("hash");
     check();
   });
+  byId("variant-choice").addEventListener("change", () => show(openFilter(source, chosen("variant")), byId("name").textContent));
+  byId("as-choice").addEventListener("change", check);
   new ResizeObserver(check).observe(byId("map"));
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", check);
 }

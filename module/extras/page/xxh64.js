@@ -5,8 +5,8 @@
 const P1 = 0x9e3779b185ebca87n, P2 = 0xc2b2ae3d27d4eb4fn, P3 = 0x165667b19e3779f9n;
 const P4 = 0x85ebca77c2b2ae63n, P5 = 0x27d4eb2f165667c5n;
 
-const u64 = (x) => BigInt.asUintN(64, x);
-const rotl = (x, r) => u64(x << r) | (x >> (64n - r));
+export const u64 = (x) => BigInt.asUintN(64, x);
+export const rotl = (x, r) => u64(x << r) | (x >> (64n - r));
 const round = (acc, lane) => u64(rotl(u64(acc + lane * P2), 31n) * P1);
 
 // The stripes of 32 bytes: four accumulators side by side, then merged.

@@ -1,0 +1,7 @@
+/* BF.IMPORT of the format `guava`. */
+
+#include "tests/fuzz/fuzz_format.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+    return fuzz_format(FORMAT_GUAVA, data, size);
+}
