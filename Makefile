@@ -19,6 +19,7 @@ FLAVOUR      ?= release
 # Debian's redis-server may execute what is under /usr/lib, and nothing under /usr/local.
 PREFIX       ?= /usr/local
 MODULE_DIR   ?= $(PREFIX)/lib/redis/modules
+ZSH_DIR      ?= $(PREFIX)/share/zsh/site-functions
 
 # Where redismodule.h is: named by the user, else installed, else fetched by `make deps`.
 REDISMODULE_DIR ?= $(patsubst %/,%,$(dir $(firstword $(wildcard \
@@ -32,7 +33,7 @@ BASE_CFLAGS = -std=c11 -I. -fPIC -fvisibility=hidden -MMD -MP \
 BUILT = $(if $(filter release,$(FLAVOUR)),build,$(OBJ))
 SO = $(BUILT)/bloomport.so
 TOOL = $(BUILT)/bloomport
-
+DECODERS = -lz -lzstd -llzma
 # Sources by wildcard, so that no file can be forgotten.
 PURE_DIRS = module/core rdb rdb/formats
 PURE_OBJ  = $(patsubst %.c,$(OBJ)/%.o,$(wildcard $(PURE_DIRS:%=%/*.c)))
@@ -49,7 +50,7 @@ SAY = @$(if $(V),:,printf '  %-7s %s\n')
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
 .SECONDARY:
-.PHONY: all run install uninstall deb page deps test format clean help
+.PHONY: all run install uninstall deb completions page deps test format clean help
 include tests/targets.mk
 
 ##@ Use it
@@ -67,14 +68,19 @@ run: ## install what is missing, build, start a server with the module: PORT= AR
 	    echo "  redis-cli -p $$port BF.$$words"; done; \
 	exec $(REDIS_SERVER) --port $$port --dir build/run --loadmodule $(abspath $(SO)) $(ARGS)
 
-install: all ## install the module, the tool and its man page: PREFIX=/usr/local MODULE_DIR= DESTDIR=
+BASH_FILE = $(PREFIX)/share/bash-completion/completions/bloomport
+FISH_FILE = $(PREFIX)/share/fish/vendor_completions.d/bloomport.fish
+install: all ## install the module, the tool, its man page and completions: PREFIX=/usr/local MODULE_DIR= DESTDIR=
 	install -D -m 755 $(SO) $(DESTDIR)$(MODULE_DIR)/bloomport.so
 	install -D -m 755 $(TOOL) $(DESTDIR)$(PREFIX)/bin/bloomport
 	install -D -m 644 rdb/tool/bloomport.1 $(DESTDIR)$(PREFIX)/share/man/man1/bloomport.1
+	install -D -m 644 module/extras/completions/bloomport.bash $(DESTDIR)$(BASH_FILE)
+	install -D -m 644 module/extras/completions/bloomport.zsh $(DESTDIR)$(ZSH_DIR)/_bloomport
+	install -D -m 644 module/extras/completions/bloomport.fish $(DESTDIR)$(FISH_FILE)
 	install -D -m 644 module/extras/debian/bloomport.conf $(DESTDIR)$(PREFIX)/share/doc/bloomport/examples/bloomport.conf
 	sed -i 's|/usr/lib/redis/modules|$(MODULE_DIR)|' $(DESTDIR)$(PREFIX)/share/doc/bloomport/examples/bloomport.conf
 
-INSTALLED = $(MODULE_DIR)/bloomport.so $(PREFIX)/bin/bloomport $(PREFIX)/share/man/man1/bloomport.1 \
+INSTALLED = $(BASH_FILE) $(ZSH_DIR)/_bloomport $(FISH_FILE) $(MODULE_DIR)/bloomport.so $(PREFIX)/bin/bloomport $(PREFIX)/share/man/man1/bloomport.1 \
             $(PREFIX)/share/doc/bloomport/examples/bloomport.conf
 uninstall: ## remove what `make install` installed: the same PREFIX= MODULE_DIR= DESTDIR=
 	rm -f $(addprefix $(DESTDIR),$(INSTALLED))
@@ -83,6 +89,9 @@ uninstall: ## remove what `make install` installed: the same PREFIX= MODULE_DIR=
 deb: ## build/deb/bloomport_<version>_<arch>.deb: all that as a Debian package
 	@$(RUN_DEPS) deb
 	@MAKE='$(MAKE)' sh module/extras/debian/deb.sh build/deb
+
+completions: $(TOOL) ## write module/extras/completions again, from the tool's own table
+	for shell in bash zsh fish; do $(TOOL) completion $$shell >module/extras/completions/bloomport.$$shell || exit 1; done
 
 page: ## the calculator and viewer as one file, build/page/index.html: open it in a browser
 	@$(RUN_DEPS) python
@@ -118,7 +127,7 @@ endif
 
 $(TOOL): $(TOOL_OBJ) $(PURE_OBJ)
 	$(SAY) LINK $@
-	$(Q)$(CC) $(SANITIZE) $(LDFLAGS) -pthread -o $@ $^ $(COVERAGE) -lhiredis -lm
+	$(Q)$(CC) $(SANITIZE) $(LDFLAGS) -pthread -o $@ $^ $(COVERAGE) -lhiredis -lssl -lcrypto $(DECODERS) -lm
 
 # Two compile rules. PURE code is compiled without redismodule.h on the include path; so are the
 # programs that test it. GLUE code sees the server.

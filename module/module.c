@@ -3,6 +3,7 @@
 #include "module/commands.h"
 #include "module/config.h"
 #include "module/core/mem.h"
+#include "module/core/version.h"
 #include "module/metrics.h"
 #include "module/replay.h"
 #include "module/type.h"
@@ -12,7 +13,7 @@
 _Static_assert(SIZE_MAX > UINT32_MAX, "bloomport needs a 64-bit system: filters may be larger");
 
 #define MODULE_NAME "bf" // what clients and tools look for in MODULE LIST
-#define MODULE_VERSION (0 * 10000 + 1 * 100 + 0)
+#define MODULE_VERSION (VERSION_MAJOR * 10000 + VERSION_MINOR * 100 + VERSION_PATCH)
 
 __attribute__((visibility("default"))) int RedisModule_OnLoad(RedisModuleCtx *ctx,
                                                               RedisModuleString **argv, int argc);

@@ -97,10 +97,12 @@ $(NEIGHBOUR_SO) $(FLOOR_SO) $(CLOCK_SO):
 $(if $(FUZZER),$(filter-out %/rate.o %/sizing.o %/layer.o %/blocked.o,$(PURE_OBJ) $(TOOL_OBJ)): SANITIZE += $(FUZZER)-no-link -fno-sanitize-coverage=trace-cmp)
 
 $(UNIT): LIBRARIES = -lcmocka
-$(addprefix $(OBJ)/tests/fuzz/,fuzz_items fuzz_file): $(addprefix $(OBJ)/rdb/tool/,items.o file.o output.o recognise.o progress.o threads.o)
+$(addprefix $(OBJ)/tests/fuzz/,fuzz_items fuzz_file): $(addprefix $(OBJ)/rdb/tool/,items.o decoder.o file.o output.o recognise.o sst.o progress.o threads.o)
+$(OBJ)/tests/fuzz/fuzz_sst: $(OBJ)/rdb/tool/sst.o
 $(FUZZ): $(FUZZ_SHARED)
-$(FUZZ): LIBRARIES = $(FUZZER)
-$(OBJ)/tests/bench/read_items: $(addprefix $(OBJ)/rdb/tool/,items.o threads.o)
+$(FUZZ): LIBRARIES = $(FUZZER) $(if $(filter %/fuzz_items %/fuzz_file,$@),$(DECODERS))
+$(OBJ)/tests/bench/read_items: $(addprefix $(OBJ)/rdb/tool/,items.o decoder.o threads.o)
+$(OBJ)/tests/bench/read_items: LIBRARIES = $(DECODERS)
 $(UNIT) $(FUZZ) $(STUDY) $(LARGE) $(BENCH): $(OBJ)/%: $(OBJ)/%.o $(PURE_OBJ)
 	$(SAY) LINK $@
 	$(Q)$(CC) $(SANITIZE) $(LDFLAGS) -o $@ $^ $(LIBRARIES) -lm

@@ -19,7 +19,8 @@ struct adder {
     uint64_t taken; // blocks
     pthread_mutex_t adding;
     pthread_cond_t has_added;
-    uint64_t added; // blocks
+    uint64_t added;          // blocks
+    _Atomic uint64_t nitems; // of all blocks, repeated ones included
 };
 
 struct worker {
@@ -42,19 +43,30 @@ static bool take(struct adder *adder, struct block *block, uint64_t *turn) {
     return is_taken;
 }
 
+/* After adding some items: the next one may need a new layer. */
+static void make_room(struct filter *filter, enum status st) {
+    if (st == STATUS_FULL) {
+        tool_die("there are more items than the capacity, %llu: --capacity makes it larger, "
+                 "--expansion makes it grow",
+                 (unsigned long long)filter_capacity(filter));
+    }
+    if (st == STATUS_OK) return;
+    if (filter_grow(filter, FILTER_NO_LIMIT, LIMITS_MAX_LAYERS) != STATUS_OK) {
+        tool_die("no memory for another layer after %llu items",
+                 (unsigned long long)filter_items(filter));
+    }
+}
+
 /* Waits until the blocks that were taken before this one are added. */
 static void add_in_turn(struct adder *adder, const struct block *block, uint64_t turn) {
     static bool answers[1024]; // nobody reads them
     pthread_mutex_lock(&adder->adding);
     while (adder->added != turn) pthread_cond_wait(&adder->has_added, &adder->adding);
     pthread_mutex_unlock(&adder->adding);
-    for (size_t i = 0, n; i < block->n; i += n) {
-        size_t done;
+    for (size_t i = 0, n, done; i < block->n; i += done) {
         n = block->n - i < 1024 ? block->n - i : 1024;
-        if (batch_add_many(adder->filter, block->hashes + i, n, answers, &done)) {
-            tool_die("there are more items than the capacity, %llu",
-                     (unsigned long long)filter_capacity(adder->filter));
-        }
+        make_room(adder->filter,
+                  batch_add_many(adder->filter, block->hashes + i, n, answers, &done));
     }
     pthread_mutex_lock(&adder->adding);
     adder->added++;
@@ -68,6 +80,7 @@ static void *work(void *argument) {
     struct block block = {0};
     for (uint64_t turn; take(adder, &block, &turn);) {
         adder->source->hash(adder->source, &block);
+        adder->nitems += block.n;
         if (adder->sorter) {
             sorter_add(adder->sorter, worker->number, block.hashes, block.n);
         } else {
@@ -80,14 +93,16 @@ static void *work(void *argument) {
     return NULL;
 }
 
-static void estimate_items(struct filter *filter) {
+/* The estimate can be a little too high, but no more items can be in the filter than there were. */
+static void estimate_items(struct filter *filter, uint64_t nitems) {
     struct layer *layer = &filter->layers[0];
     layer->ones = layer_count_ones(layer);
     layer->items = layer_estimate_items(layer);
+    if (layer->items > nitems) layer->items = nitems;
     filter->is_estimated = true;
 }
 
-void adder_run(struct filter *filter, struct source *source, bool is_exact) {
+uint64_t adder_run(struct filter *filter, struct source *source, bool is_exact) {
     struct adder adder = {.filter = filter, .source = source};
     struct worker workers[THREADS_MAX];
     unsigned n = threads_number();
@@ -101,7 +116,9 @@ void adder_run(struct filter *filter, struct source *source, bool is_exact) {
     pthread_cond_destroy(&adder.has_added);
     pthread_mutex_destroy(&adder.adding);
     pthread_mutex_destroy(&adder.taking);
-    if (!adder.sorter) return;
-    sorter_free(adder.sorter);
-    estimate_items(filter);
+    if (adder.sorter) {
+        sorter_free(adder.sorter);
+        estimate_items(filter, adder.nitems);
+    }
+    return adder.nitems;
 }

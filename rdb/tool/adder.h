@@ -32,8 +32,8 @@ struct source {
     void (*hash)(struct source *source, struct block *block);
 };
 
-/* Adds all items of the source. is_exact: items are counted, and more of them than the capacity end
- * the program. */
-void adder_run(struct filter *filter, struct source *source, bool is_exact);
+/* Adds all items of the source, and returns how many there were. is_exact: the filter's items are
+ * counted, and more of them than the capacity end the program. */
+uint64_t adder_run(struct filter *filter, struct source *source, bool is_exact);
 
 #endif

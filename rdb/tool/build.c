@@ -11,8 +11,11 @@
 #include "module/core/mem.h"
 #include "rdb/tool/adder.h"
 #include "rdb/tool/items.h"
+#include "rdb/tool/like.h"
+#include "rdb/tool/members.h"
 #include "rdb/tool/options.h"
 #include "rdb/tool/progress.h"
+#include "rdb/tool/report.h"
 #include "rdb/tool/spool.h"
 #include "rdb/tool/threads.h"
 #include "rdb/tool/tool.h"
@@ -27,16 +30,33 @@ static bool has_own_sizes(const struct options *options) {
            formats_has_sizes((enum format)options->format);
 }
 
+/* Options that do not go with the format that is to be written. */
+static void check_format(const struct options *options) {
+    const char *name = options->format == FILE_UNKNOWN ? "" : file_format_name(options->format);
+    if (options->variant != VARIANT_NONE && options->format != FILE_CASSANDRA) {
+        tool_die("--variant goes with --format cassandra only");
+    }
+    if (options->format == FILE_REDISSON) {
+        tool_die("build cannot make a Redisson filter: m and k are in a hash on the server, "
+                 "{name}:config. Make it with Redisson, and pull --redisson reads it");
+    }
+    if (!has_own_sizes(options)) return;
+    if (options->has_layout || options->has_scheme) {
+        tool_die("--format %s has a layout and a hash of its own, leave --layout and --hash out",
+                 name);
+    }
+    if (options->expansion != 0) {
+        tool_die("--format %s has one layer: it does not go with --expansion", name);
+    }
+}
+
 /* A format that exists for one layout only implies it, unless the user names another. */
 static struct options with_implied(const struct options *given) {
     struct options options = *given;
     bool names_none = !options.has_layout && !options.has_scheme;
     bool is_parquet = options.format == (enum file_format)FORMAT_PARQUET;
     if (is_parquet && names_none) options.layout = LAYOUT_BLOCKED;
-    if (has_own_sizes(&options) && !names_none) {
-        tool_die("--format %s has a layout and a hash of its own, leave --layout and --hash out",
-                 file_format_name(options.format));
-    }
+    check_format(given);
     if (options.bits_per_key == 0 && options.error_rate == 0) {
         options.error_rate = DEFAULT_ERROR_RATE;
     }
@@ -70,12 +90,13 @@ static struct filter *new_filter(const struct options *options, uint64_t capacit
     struct filter_params params = {.capacity = capacity,
                                    .error_rate = options->error_rate,
                                    .bits_per_key = options->bits_per_key,
+                                   .expansion = options->expansion,
                                    .layout = options->layout,
                                    .scheme = options->scheme};
     struct filter *filter;
     enum status st = filter_new(&params, FILTER_NO_LIMIT, &filter);
     if (st != STATUS_OK) refuse(st, options);
-    if (options->format != FILE_UNKNOWN) file_check_format(filter, options->format);
+    if (options->format != FILE_UNKNOWN) file_check_format(filter, options->format, VARIANT_NONE);
     return filter;
 }
 
@@ -116,15 +137,17 @@ static void hash_items(struct source *source, struct block *block) {
     }
 }
 
-static void add_items(struct filter *filter, struct items *items, uint64_t bytes, bool is_exact) {
+static uint64_t add_items(struct filter *filter, struct items *items, uint64_t bytes,
+                          bool is_exact) {
     struct items_source from = {
         .source = {take_items, hash_items},
         .items = items,
         .shape = shape_of(filter),
     };
     progress_begin(&from.progress, "adding", bytes);
-    adder_run(filter, &from.source, is_exact);
+    uint64_t count = adder_run(filter, &from.source, is_exact);
     progress_end(&from.progress);
+    return count;
 }
 
 /* ---- Items that come once ------------------------------------------------------------------ */
@@ -147,31 +170,54 @@ static void hashes_are_there(struct source *source, struct block *block) {
     (void)source, (void)block;
 }
 
-static void spool_items(struct spool *spool, struct items *items, const struct options *options) {
-    struct filter *smallest = new_filter(options, 1), shape = shape_of(smallest);
-    filter_free(smallest);
-    if (scheme_row(shape.scheme)->reads_item) {
-        tool_die("--format %s needs --capacity, or items from files",
-                 file_format_name(options->format));
-    }
+/* Where such items come from. */
+struct reader {
+    size_t (*next)(void *from, struct item *batch); // as items_next
+    void *from;
+};
+
+static size_t next_item(void *from, struct item *batch) {
+    return items_next(from, batch);
+}
+
+static size_t next_member(void *from, struct item *batch) {
+    return members_next(from, batch);
+}
+
+static void spool_items(struct spool *spool, const struct reader *reader,
+                        const struct filter *shape) {
     struct item batch[ITEMS_BATCH];
     struct progress progress;
     progress_begin(&progress, "hashing", 0);
-    for (size_t n; (n = items_next(items, batch)) > 0;) {
-        hash_batch(&shape, batch, n, spool_put(spool, n));
+    for (size_t n; (n = reader->next(reader->from, batch)) > 0;) {
+        hash_batch(shape, batch, n, spool_put(spool, n));
         progress_show(&progress, spool_count(spool));
     }
     progress_end(&progress);
 }
 
-static struct filter *build_from_spool(struct items *items, const struct options *options) {
+/* A spool keeps hashes and not items, which some schemes need for each position. */
+static void check_spool(const struct filter *shape, const struct options *options) {
+    if (!scheme_row(shape->scheme)->reads_item) return;
+    bool is_remote = options->from_set || options->from_keys;
+    const char *name = tool_scheme_name(shape->scheme);
+    if (is_remote) tool_die("a filter with hash %s needs items from files or a pipe", name);
+    tool_die("a filter with hash %s needs --capacity, or items from plain files", name);
+}
+
+static struct filter *build_from_spool(struct filter *filter, const struct reader *reader,
+                                       const struct options *options, uint64_t *count) {
     struct spool_source from = {.source = {take_hashes, hashes_are_there}};
+    struct filter *any = filter ? filter : new_filter(options, 1), shape = shape_of(any);
+    if (!filter) filter_free(any);
+    check_spool(&shape, options);
     spool_open(&from.spool);
-    spool_items(&from.spool, items, options);
-    uint64_t count = spool_count(&from.spool);
-    struct filter *filter = new_filter(options, count);
-    progress_begin(&from.progress, "adding", count);
-    adder_run(filter, &from.source, options->format == FILE_DUMP);
+    spool_items(&from.spool, reader, &shape);
+    *count = spool_count(&from.spool);
+    if (!filter) filter = new_filter(options, options->capacity ? options->capacity : *count);
+    bool is_exact = options->format == FILE_DUMP || *count > filter_capacity(filter);
+    progress_begin(&from.progress, "adding", *count);
+    adder_run(filter, &from.source, is_exact);
     progress_end(&from.progress);
     spool_close(&from.spool);
     return filter;
@@ -179,31 +225,70 @@ static struct filter *build_from_spool(struct items *items, const struct options
 
 /* ---- Both --------------------------------------------------------------------------------- */
 
+/* Adds the items to a filter: one like another, or of the given capacity, or of as many as the
+ * files have. */
+static struct filter *build_from_files(struct filter *filter, struct items *items,
+                                       const struct options *options, uint64_t bytes,
+                                       bool are_files, uint64_t *count) {
+    uint64_t most = UINT64_MAX; // not counted yet
+    if (are_files) {
+        most = items_count(options->operands, options->noperands, &options->how, threads_number());
+    }
+    if (!filter) filter = new_filter(options, options->capacity ? options->capacity : most);
+    // Counts are needed only where they were asked for or may exceed the capacity.
+    bool is_exact = options->format == FILE_DUMP || most > filter_capacity(filter);
+    *count = add_items(filter, items, bytes, is_exact);
+    return filter;
+}
+
+static struct filter *build_from_inputs(struct filter *like, const struct options *options,
+                                        uint64_t *count) {
+    struct items items;
+    uint64_t bytes = 0;
+    bool are_files = items_are_files(options->operands, options->noperands, &bytes);
+    report_waiting(options->operands, options->noperands);
+    items_open(&items, options->operands, options->noperands, &options->how);
+    struct reader reader = {next_item, &items};
+    bool is_sized = like || options->capacity || are_files;
+    struct filter *filter = is_sized
+                                ? build_from_files(like, &items, options, bytes, are_files, count)
+                                : build_from_spool(NULL, &reader, options, count);
+    items_close(&items);
+    return filter;
+}
+
+static struct filter *build_from_members(struct filter *like, const struct options *options,
+                                         uint64_t *count) {
+    options_need_operands(options, 0, 0, "");
+    if (options->from_set && options->from_keys) {
+        tool_die("--from-set and --from-keys exclude each other, give one");
+    }
+    struct server *server = server_open(&options->server);
+    struct members members;
+    members_open(&members, server, options->from_set, options->from_keys);
+    struct reader reader = {next_member, &members};
+    struct filter *filter = build_from_spool(like, &reader, options, count);
+    members_close(&members);
+    server_close(server);
+    return filter;
+}
+
 int build_run(const struct options *given) {
-    const struct options implied = with_implied(given), *options = &implied;
+    bool is_like = given->like || given->like_key;
+    const struct options implied = is_like ? *given : with_implied(given), *options = &implied;
     if (options->layout == LAYOUT_COUNTING) {
         tool_die("build cannot make a counting filter: make it on a server, with BF.RESERVE");
     }
-    struct items items;
-    struct filter *filter;
-    uint64_t bytes = 0;
-    char **paths = options->operands;
-    int npaths = options->noperands;
-    bool are_files = items_are_files(paths, npaths, &bytes);
-    items_open(&items, paths, npaths, options->nul, options->hex);
-    if (options->capacity || are_files) {
-        uint64_t count = UINT64_MAX; // not counted yet
-        if (are_files) count = items_count(paths, npaths, options->nul, threads_number());
-        filter = new_filter(options, options->capacity ? options->capacity : count);
-        // Counts are needed only where they are written or may exceed the capacity.
-        bool is_exact = options->format == FILE_DUMP || count > filter_capacity(filter);
-        add_items(filter, &items, are_files ? bytes : 0, is_exact);
-    } else {
-        filter = build_from_spool(&items, options);
-    }
-    items_close(&items);
+    uint64_t count;
+    struct filter *like = like_open(options);
+    bool is_remote = options->from_set || options->from_keys;
+    struct filter *filter = is_remote ? build_from_members(like, options, &count)
+                                      : build_from_inputs(like, options, &count);
     bool is_chosen = options->format != FILE_UNKNOWN;
-    file_save(filter, is_chosen ? options->format : file_default_format(filter), options->output);
+    file_save(filter, is_chosen ? options->format : file_default_format(filter), options->variant,
+              options->output);
+    if (count == 0) report_note("the input is empty: a filter without items was written");
+    report_filter("", filter, count);
     filter_free(filter);
     return TOOL_OK;
 }

@@ -6,6 +6,8 @@
 #include "rdb/tool/items.h"
 #include "rdb/tool/options.h"
 #include "rdb/tool/progress.h"
+#include "rdb/tool/report.h"
+#include "rdb/tool/stream.h"
 #include "rdb/tool/tool.h"
 
 #include <stdio.h>
@@ -37,7 +39,7 @@ static uint64_t check_batch(const struct filter *filter, const struct item *batc
     for (size_t i = 0; i < n; i++) {
         if (contained[i] == options->absent) continue;
         selected++;
-        if (!options->count) print_item(&batch[i], options->nul ? '\0' : '\n');
+        if (!options->count) print_item(&batch[i], options->how.nul ? '\0' : '\n');
     }
     return selected;
 }
@@ -59,23 +61,65 @@ static uint64_t check_all(const struct filter *filter, struct items *items,
     return selected;
 }
 
+/* ---- A filter on a server ------------------------------------------------------------------ */
+
+struct asked {
+    const struct options *options;
+    uint64_t selected;
+};
+
+static void take_answer(void *context, const uint8_t *line, size_t len, bool is_there) {
+    struct asked *asked = context;
+    if (is_there == asked->options->absent) return;
+    asked->selected++;
+    if (asked->options->count) return;
+    const struct item item = {.line = line, .line_len = len};
+    print_item(&item, asked->options->how.nul ? '\0' : '\n');
+    if (ferror(stdout)) tool_die("cannot write to standard output");
+}
+
+static uint64_t check_server(struct items *items, const struct options *options, uint64_t bytes) {
+    if (!options->key) tool_die("--key is missing");
+    static struct stream stream;
+    struct asked asked = {.options = options};
+    struct server *server = server_open(&options->server);
+    bool exists = false;
+    const char *error = server_exists(server, options->key, &exists);
+    if (error) server_die(server, options->key, error);
+    if (!exists) tool_die("key '%s': there is no such key", options->key);
+    stream_open(&stream, server, options, false);
+    stream.wants_lines = options->how.hex || options->how.column;
+    stream.answer = take_answer;
+    stream.context = &asked;
+    stream_run(&stream, items, bytes);
+    stream_close(&stream);
+    server_close(server);
+    return asked.selected;
+}
+
+/* ---- Both --------------------------------------------------------------------------------- */
+
 int check_run(const struct options *options) {
-    options_need_operands(options, 1, 1 << 30, "the filter's file");
-    char **paths = options->operands + 1;
-    int npaths = options->noperands - 1;
-    if (npaths == 0 && strcmp(options->operands[0], "-") == 0) {
+    bool is_remote = options->on_server || options->key;
+    if (!is_remote) options_need_operands(options, 1, 1 << 30, "the filter's file");
+    char **paths = options->operands + !is_remote;
+    int npaths = options->noperands - !is_remote;
+    if (!is_remote && npaths == 0 && strcmp(options->operands[0], "-") == 0) {
         tool_die("filter and items cannot both come from standard input");
     }
     static char buffer[OUTPUT_BYTES];
     setvbuf(stdout, buffer, _IOFBF, sizeof(buffer));
-    struct filter *filter = file_load(options->operands[0], options, NULL);
+    struct filter *filter = is_remote ? NULL : file_load(options->operands[0], options, NULL);
     struct items items;
     uint64_t bytes = 0;
-    bool are_files = items_are_files(paths, npaths, &bytes);
-    items_open(&items, paths, npaths, options->nul, options->hex);
-    uint64_t selected = check_all(filter, &items, options, are_files ? bytes : 0);
+    items_are_files(paths, npaths, &bytes);
+    report_waiting(paths, npaths);
+    items_open(&items, paths, npaths, &options->how);
+    uint64_t selected = is_remote ? check_server(&items, options, bytes)
+                                  : check_all(filter, &items, options, bytes);
+    if (items.bytes_read == 0) report_note("the input is empty: there is nothing to check");
     items_close(&items);
-    filter_free(filter);
+    if (filter) filter_free(filter);
     if (options->count) printf("%llu\n", (unsigned long long)selected);
     return selected ? TOOL_FOUND : TOOL_NONE;
 }

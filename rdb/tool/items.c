@@ -4,11 +4,13 @@
 #include "rdb/tool/items.h"
 
 #include "module/core/mem.h"
+#include "rdb/tool/decoder.h"
 #include "rdb/tool/threads.h"
 #include "rdb/tool/tool.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <pthread.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -50,20 +52,30 @@ static _Noreturn void die_of_shortness(const char *path) {
 
 /* ---- The buffer --------------------------------------------------------------------------- */
 
-void items_open(struct items *items, char **paths, int npaths, bool nul, bool hex) {
+static void skip(struct items *items, uint64_t n);
+
+/* Items that are not the lines as they stand are decoded into a buffer of their own. */
+static bool needs_decoding(const struct items *items) {
+    return items->how.hex || items->how.column;
+}
+
+void items_open(struct items *items, char **paths, int npaths, const struct items_how *how) {
     *items = (struct items){.paths = npaths ? paths : standard_input,
                             .npaths = npaths ? npaths : 1,
                             .fd = -1,
-                            .separator = nul ? '\0' : '\n',
-                            .is_hex = hex,
+                            .how = *how,
+                            .separator = how->nul ? '\0' : '\n',
                             .is_over = true,
                             .size = BUFFER_BYTES};
     items->buffer = tool_alloc(items->size);
-    if (hex) items->decoded = tool_alloc(items->size);
+    if (needs_decoding(items)) items->decoded = tool_alloc(items->size);
+    if (how->from_line > 1) skip(items, how->from_line - 1);
 }
 
 void items_close(struct items *items) {
     close_input(items->fd);
+    decoder_free(items->decoder);
+    items->decoder = NULL;
     mem_free(items->buffer);
     mem_free(items->decoded);
     items->buffer = items->decoded = NULL;
@@ -77,9 +89,60 @@ static void grow_buffer(struct items *items) {
     mem_free(items->buffer);
     items->buffer = larger;
     items->size *= 2;
-    if (!items->is_hex) return;
+    if (!needs_decoding(items)) return;
     mem_free(items->decoded); // decoded bytes are valid for one batch
     items->decoded = tool_alloc(items->size);
+}
+
+/* Reads once. 0: the input is at its end. */
+static size_t read_once(struct items *items, uint8_t *out, size_t size) {
+    ssize_t n;
+    do {
+        n = read(items->fd, out, size);
+    } while (n < 0 && errno == EINTR);
+    if (n < 0) tool_die("%s: %s", items->name, strerror(errno));
+    items->bytes_read += (uint64_t)n;
+    if (n == 0 && items->expected > 0) die_of_shortness(items->name);
+    items->expected -= items->expected < (uint64_t)n ? items->expected : (uint64_t)n;
+    return (size_t)n;
+}
+
+/* The first bytes of an input, which tell whether it is compressed. No byte more than needed is
+ * waited for. Compressed bytes move from the buffer to the decoder. */
+static void begin_input(struct items *items, size_t from) {
+    items->is_fresh = false;
+    enum decoder_kind kind;
+    bool is_short;
+    size_t n = 1;
+    do {
+        if (items->end == items->size) grow_buffer(items);
+        size_t room = items->size - items->end;
+        n = read_once(items, items->buffer + items->end, room < BUFFER_BYTES ? room : BUFFER_BYTES);
+        items->end += n;
+        kind = decoder_recognise(items->buffer + from, items->end - from, &is_short);
+    } while (n > 0 && is_short && kind == DECODER_NONE);
+    items->is_over = n == 0;
+    if (kind == DECODER_NONE) return;
+    items->decoder = decoder_new(kind, items->name);
+    size_t len = items->end - from, room;
+    memcpy(decoder_room(items->decoder, &room), items->buffer + from, len);
+    decoder_fed(items->decoder, len);
+    items->end = from;
+    items->is_over = false;
+}
+
+static void fill_decoded(struct items *items) {
+    struct decoder *decoder = items->decoder;
+    size_t n = 0, room;
+    while (n == 0 && !decoder_is_done(decoder)) {
+        if (decoder_is_hungry(decoder)) {
+            uint8_t *to = decoder_room(decoder, &room);
+            decoder_fed(decoder, read_once(items, to, room));
+        }
+        n = decoder_take(decoder, items->buffer + items->end, items->size - items->end);
+    }
+    items->end += n;
+    items->is_over = n == 0;
 }
 
 /* Reads once, to after what is left of the last read. */
@@ -89,20 +152,21 @@ static void fill(struct items *items) {
     items->start = 0;
     items->end = left;
     if (left == items->size) grow_buffer(items);
-    ssize_t n;
-    do {
-        n = read(items->fd, items->buffer + left, items->size - left);
-    } while (n < 0 && errno == EINTR);
-    if (n < 0) tool_die("%s: %s", items->name, strerror(errno));
-    items->end += (size_t)n;
-    items->bytes_read += (uint64_t)n;
-    items->is_over = n == 0;
-    if (n == 0 && items->expected > 0) die_of_shortness(items->name);
-    items->expected -= items->expected < (uint64_t)n ? items->expected : (uint64_t)n;
+    if (items->is_fresh) {
+        begin_input(items, left);
+    } else if (items->decoder) {
+        fill_decoded(items);
+    } else {
+        size_t n = read_once(items, items->buffer + left, items->size - left);
+        items->end += n;
+        items->is_over = n == 0;
+    }
 }
 
 static bool open_next(struct items *items) {
     close_input(items->fd);
+    decoder_free(items->decoder);
+    items->decoder = NULL;
     items->fd = -1;
     if (items->npaths == 0) return false;
     items->name = *items->paths;
@@ -114,7 +178,26 @@ static bool open_next(struct items *items) {
     items->npaths--;
     items->line = 0;
     items->is_over = false;
+    items->is_fresh = true;
     return true;
+}
+
+/* Leaves out the first items, over all inputs. */
+static void skip(struct items *items, uint64_t n) {
+    while (n > 0) {
+        size_t left = items->end - items->start;
+        const uint8_t *from = items->buffer + items->start;
+        const uint8_t *stop = left ? memchr(from, items->separator, left) : NULL;
+        if (stop || (items->is_over && left > 0)) {
+            items->start += stop ? (size_t)(stop - from) + 1 : left;
+            items->line++;
+            n--;
+        } else if (!items->is_over) {
+            fill(items);
+        } else if (!open_next(items)) {
+            return;
+        }
+    }
 }
 
 /* ---- Parsing ------------------------------------------------------------------------------ */
@@ -125,15 +208,17 @@ static int hex_digit(uint8_t c) {
     return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* Digits are decoded to the same offset of the other buffer. The bytes are half as many as the
- * digits, so there is room. */
+/* Items are decoded to the offset of their line in the other buffer: no step makes them longer. */
+static uint8_t *decoded_place(const struct items *items, const struct item *item) {
+    return items->decoded + (item->line - items->buffer);
+}
+
 static void decode_hex(struct items *items, struct item *item) {
-    uint8_t *out = items->decoded + (item->line - items->buffer);
-    item->bytes = out;
-    item->len = item->line_len / 2;
-    bool is_bad = item->line_len % 2 != 0;
-    for (size_t i = 0; i < item->len && !is_bad; i++) {
-        int high = hex_digit(item->line[2 * i]), low = hex_digit(item->line[2 * i + 1]);
+    const uint8_t *digits = item->bytes;
+    uint8_t *out = decoded_place(items, item); // perhaps the digits' own: each is read before
+    bool is_bad = item->len % 2 != 0;
+    for (size_t i = 0; i < item->len / 2 && !is_bad; i++) {
+        int high = hex_digit(digits[2 * i]), low = hex_digit(digits[2 * i + 1]);
         is_bad = high < 0 || low < 0;
         out[i] = (uint8_t)(high * 16 + low);
     }
@@ -141,13 +226,59 @@ static void decode_hex(struct items *items, struct item *item) {
         tool_die("%s: item %llu is not pairs of hexadecimal digits", items->name,
                  (unsigned long long)items->line);
     }
+    item->bytes = out;
+    item->len /= 2;
+}
+
+/* The end of the field at `at`: its delimiter, or the line's end. A field that begins with a quote
+ * ends at the next one that is not doubled. */
+static const uint8_t *field_end(const struct items *items, const uint8_t *at, const uint8_t *end) {
+    if (at < end && *at == '"') {
+        for (at++; at < end; at++) {
+            if (*at != '"') continue;
+            if (at + 1 == end || at[1] != '"') break;
+            at++;
+        }
+    }
+    const uint8_t *stop = at < end ? memchr(at, items->how.delimiter, (size_t)(end - at)) : NULL;
+    return stop ? stop : end;
+}
+
+/* What stands between the quotes; doubled ones become one. */
+static void unquote(struct items *items, struct item *item) {
+    uint8_t *out = decoded_place(items, item);
+    size_t n = 0;
+    for (size_t i = 1; i < item->len; i++) {
+        if (item->bytes[i] == '"' && !(i + 1 < item->len && item->bytes[++i] == '"')) break;
+        out[n++] = item->bytes[i];
+    }
+    item->bytes = out;
+    item->len = n;
+}
+
+static void take_column(struct items *items, struct item *item) {
+    const uint8_t *at = item->line, *end = at + item->line_len;
+    const uint8_t *stop = field_end(items, at, end);
+    uint32_t column = 1;
+    for (; column < items->how.column && stop < end; column++) {
+        at = stop + 1;
+        stop = field_end(items, at, end);
+    }
+    if (column < items->how.column) {
+        tool_die("%s: item %llu has %u columns and not %u", items->name,
+                 (unsigned long long)items->line, column, items->how.column);
+    }
+    item->bytes = at;
+    item->len = (size_t)(stop - at);
+    if (item->len > 0 && *at == '"') unquote(items, item);
 }
 
 static void take_item(struct items *items, size_t len, struct item *item) {
     item->bytes = item->line = items->buffer + items->start;
     item->len = item->line_len = len;
     items->line++;
-    if (items->is_hex) decode_hex(items, item);
+    if (items->how.column) take_column(items, item);
+    if (items->how.hex) decode_hex(items, item);
 }
 
 /* Parses the complete items of the buffer, and at the end of an input the last one, which may have
@@ -195,7 +326,9 @@ static uint64_t count_separators(const uint8_t *bytes, size_t n, uint8_t separat
 /* ---- Blocks ------------------------------------------------------------------------------- */
 
 void items_open_block(struct items *block, const struct items *items) {
-    items_open(block, NULL, 0, items->separator == '\0', items->is_hex);
+    struct items_how how = items->how;
+    how.from_line = 0; // what is skipped is skipped already
+    items_open(block, NULL, 0, &how);
     block->npaths = 0; // a block has no input of its own
 }
 
@@ -225,7 +358,7 @@ bool items_take_block(struct items *items, struct items *block) {
     block->end = whole;
     block->name = items->name;
     block->line = items->line;
-    if (items->is_hex) { // only errors about hexadecimal digits name lines
+    if (needs_decoding(items)) { // only errors of decoding name lines
         items->line +=
             count_separators(block->buffer + block->start, whole - block->start, items->separator);
     }
@@ -240,12 +373,28 @@ bool items_are_drained(const struct items *items) {
            !memchr(items->buffer + items->start, items->separator, items->end - items->start);
 }
 
+bool items_would_wait(const struct items *items) {
+    if (!items_are_drained(items) || items->is_over || items->fd < 0) return false;
+    if (items->decoder && !decoder_is_hungry(items->decoder)) return false;
+    struct pollfd input = {.fd = items->fd, .events = POLLIN};
+    return poll(&input, 1, 0) == 0;
+}
+
 /* ---- Counting ----------------------------------------------------------------------------- */
+
+/* Whether a file must be decoded: then counting its items costs as much as reading them. */
+static bool is_compressed(int fd, off_t from) {
+    uint8_t magic[DECODER_MAGIC_MAX];
+    bool is_short;
+    ssize_t n = pread(fd, magic, sizeof(magic), from);
+    return n > 0 && decoder_recognise(magic, (size_t)n, &is_short) != DECODER_NONE;
+}
 
 bool items_are_files(char **paths, int npaths, uint64_t *bytes) {
     if (npaths == 0) return items_are_files(standard_input, 1, bytes);
     *bytes = 0;
-    bool had_standard_input = false;
+    bool had_standard_input = false, are_plain = true;
+    uint64_t sum = 0;
     for (int i = 0; i < npaths; i++) {
         // A second pass over standard input begins where the first did, if it was named once only.
         if (is_standard_input(paths[i]) && had_standard_input) return false;
@@ -254,11 +403,13 @@ bool items_are_files(char **paths, int npaths, uint64_t *bytes) {
         off_t from;
         uint64_t size;
         bool is_file = is_regular(fd, &from, &size);
+        are_plain &= is_file && !is_compressed(fd, from);
         close_input(fd);
         if (!is_file) return false;
-        *bytes += size;
+        sum += size;
     }
-    return true;
+    *bytes = sum;
+    return are_plain;
 }
 
 /* Files are counted one after the other. All threads count each file, part by part in turn. */
@@ -320,9 +471,9 @@ static uint64_t count_in(const char *path, uint8_t separator, unsigned nthreads)
     return counting.count;
 }
 
-uint64_t items_count(char **paths, int npaths, bool nul, unsigned nthreads) {
-    if (npaths == 0) return items_count(standard_input, 1, nul, nthreads);
-    uint64_t count = 0;
-    for (int i = 0; i < npaths; i++) count += count_in(paths[i], nul ? '\0' : '\n', nthreads);
-    return count;
+uint64_t items_count(char **paths, int npaths, const struct items_how *how, unsigned nthreads) {
+    if (npaths == 0) return items_count(standard_input, 1, how, nthreads);
+    uint64_t count = 0, skipped = how->from_line > 1 ? how->from_line - 1 : 0;
+    for (int i = 0; i < npaths; i++) count += count_in(paths[i], how->nul ? '\0' : '\n', nthreads);
+    return count > skipped ? count - skipped : 0;
 }

@@ -4,6 +4,9 @@
 #define BLOOMPORT_TOOL_OPTIONS_H
 
 #include "rdb/tool/file.h"
+#include "rdb/tool/items.h"
+#include "rdb/tool/table.h"
+#include "rdb/tool/target.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -11,27 +14,31 @@
 struct options {
     char **operands;
     int noperands;
-    bool nul, hex; // how items are written
-    bool absent, count, json, replace;
-    double error_rate;               // 0: not given
-    double bits_per_key;             // 0: not given
-    uint64_t capacity, items, nbits; // 0: not given
-    bool is_memory;                  // nbits comes from --memory: 8 times its bytes
-    uint32_t window, generations;    // seconds, and of the window; 0: not given
+    struct items_how how; // how items are written
+    bool absent, count, json, replace, quiet;
+    double error_rate;                // 0: not given
+    double bits_per_key;              // 0: not given
+    uint64_t capacity, items, nbits;  // 0: not given
+    uint32_t expansion;               // 0: non-scaling
+    bool has_expansion;               // given, not the default
+    const char *like, *like_key;      // a file, a key; NULL: not given
+    const char *from_set, *from_keys; // a key, a pattern; NULL: not given
+    bool is_memory;                   // nbits comes from --memory: 8 times its bytes
+    const char *sort;                 // NULL: not given
+    double watch;                     // seconds; 0: not given
+    uint32_t window, generations;     // seconds, and of the window; 0: not given
     enum layout layout;
     enum scheme scheme;
-    bool has_layout, has_scheme;     // given, not the defaults
-    enum file_format from, format;   // FILE_UNKNOWN: not given
-    enum variant variant;            // of Cassandra's filters
-    const char *output;              // NULL: standard output
-    const char *key, *host, *socket; // NULL: not given
-    int port, database;
-};
-
-struct command {
-    const char *name, *operands, *summary;
-    const char *letters; // letters of the options it takes, see the table in options.c
-    int (*run)(const struct options *options);
+    bool has_layout, has_scheme;   // given, not the defaults
+    enum file_format from, format; // FILE_UNKNOWN: not given
+    enum variant variant;          // of Cassandra's filters
+    const char *output;            // NULL: standard output
+    const char *key, *redisson;    // NULL: not given
+    const char *key_to;            // NULL: not given
+    struct target server;
+    struct target source, destination; // of copy
+    bool has_source, has_destination, merge;
+    bool on_server; // check: the filter is a key
 };
 
 /* Parses what follows the command's name, argv[0]. False if --help was given and the help printed;

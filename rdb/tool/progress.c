@@ -18,7 +18,22 @@ static uint64_t now_ns(void) {
 
 void progress_begin(struct progress *progress, const char *what, uint64_t total) {
     *progress = (struct progress){.what = what, .total = total, .is_on = isatty(STDERR_FILENO)};
-    if (progress->is_on) progress->next_ns = now_ns() + SECOND_NS;
+    if (!progress->is_on) return;
+    progress->begin_ns = now_ns();
+    progress->next_ns = progress->begin_ns + SECOND_NS;
+}
+
+/* The time that is left if the rest takes as long as what is done, as 1:05 or 2:00:00. */
+static void print_left(const struct progress *progress, double share) {
+    double passed = (double)(now_ns() - progress->begin_ns) / (double)SECOND_NS;
+    double seconds = passed * (1 - share) / share + 0.5;
+    if (!(share > 0) || seconds > 360000) return; // 100 hours: nobody knows
+    unsigned left = (unsigned)seconds;
+    if (left >= 3600) {
+        fprintf(stderr, " %u:%02u:%02u left", left / 3600, left / 60 % 60, left % 60);
+    } else {
+        fprintf(stderr, " %u:%02u left", left / 60, left % 60);
+    }
 }
 
 static void draw(const struct progress *progress, uint64_t done) {
@@ -32,6 +47,8 @@ static void draw(const struct progress *progress, uint64_t done) {
     for (int i = 0; i < WIDTH; i++) bar[i] = i < (int)(share * WIDTH) ? '#' : '.';
     bar[WIDTH] = '\0';
     fprintf(stderr, "\r%-9s [%s] %3d %%", progress->what, bar, (int)(share * 100));
+    print_left(progress, share);
+    fputs("\033[K", stderr); // what is left of a longer line
 }
 
 void progress_show(struct progress *progress, uint64_t done) {

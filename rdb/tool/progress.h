@@ -1,4 +1,5 @@
-/* A progress bar on standard error, drawn only if that is a terminal. */
+/* A progress bar on standard error, with the time that is left, drawn only if that is a terminal.
+ */
 
 #ifndef BLOOMPORT_TOOL_PROGRESS_H
 #define BLOOMPORT_TOOL_PROGRESS_H
@@ -9,6 +10,7 @@
 struct progress {
     const char *what; // "adding"
     uint64_t total;   // 0: the total is not known; only a number is shown
+    uint64_t begin_ns;
     uint64_t next_ns; // when to draw again
     bool is_on, is_drawn;
 };

@@ -1,9 +1,9 @@
-/* The connection to a server. See server.h. */
+/* The connection to a server, or to the nodes of a cluster. See server.h. */
 
 #include "rdb/tool/server.h"
 
 #include "module/core/mem.h"
-#include "rdb/tool/options.h"
+#include "rdb/tool/link.h"
 #include "rdb/tool/tool.h"
 
 #include <hiredis/hiredis.h>
@@ -11,171 +11,248 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/time.h>
 
-#define CONNECT_SECONDS 10
+#define RECEIVE_BYTES ((size_t)64 * 1024)
+#define WORDS_MAX 16
+#define REDIRECTS_MAX 8
+
+/* One server that is connected. A cluster has several. */
+struct node {
+    struct target target;
+    char *host; // the target's, a copy
+    struct link *link;
+    redisReader *reader;
+};
 
 struct server {
-    redisContext *context;
+    struct node *nodes;
+    size_t nnodes, current;
     redisReply *reply;    // the last one; it owns the texts and bytes that are returned
-    char fault[256];      // an error text made here
+    char fault[512];      // an error text made here
     void (*on_pipe)(int); // what SIGPIPE did before
 };
 
-/* ---- Calls -------------------------------------------------------------------------------- */
+/* ---- Commands and replies ------------------------------------------------------------------ */
 
-/* The connection failed before an answer came. */
-static const char *fault_of(struct server *server) {
-    const redisContext *context = server->context;
-    bool is_lost = context->err == REDIS_ERR_IO || context->err == REDIS_ERR_EOF;
-    snprintf(server->fault, sizeof(server->fault), "%s%s", is_lost ? "connection lost: " : "",
-             context->errstr);
-    return server->fault;
+static struct node *current(struct server *server) {
+    return &server->nodes[server->current];
 }
 
-/* Sends one command and waits. Returns NULL, or the error text. */
-static const char *call(struct server *server, int argc, const char **argv, const size_t *lens) {
+const char *server_send(struct server *server, int argc, const char **argv, const size_t *lens) {
+    struct node *node = current(server);
+    char *command;
+    long long len = redisFormatCommandArgv(&command, argc, argv, lens);
+    if (len < 0) tool_die("no memory for a command");
+    bool is_sent = link_send(node->link, command, (size_t)len);
+    free(command); // hiredis allocates with malloc
+    return is_sent ? NULL : link_fault(node->link);
+}
+
+const char *server_receive(struct server *server) {
+    struct node *node = current(server);
     if (server->reply) freeReplyObject(server->reply);
-    server->reply = redisCommandArgv(server->context, argc, argv, lens);
-    if (!server->reply) return fault_of(server);
-    return server->reply->type == REDIS_REPLY_ERROR ? server->reply->str : NULL;
+    server->reply = NULL;
+    for (;;) {
+        void *reply = NULL;
+        if (redisReaderGetReply(node->reader, &reply) != REDIS_OK) {
+            snprintf(server->fault, sizeof(server->fault), "%s", node->reader->errstr);
+            return server->fault;
+        }
+        if (reply) {
+            server->reply = reply;
+            return server->reply->type == REDIS_REPLY_ERROR ? server->reply->str : NULL;
+        }
+        char bytes[RECEIVE_BYTES];
+        size_t n = link_receive(node->link, bytes, sizeof(bytes));
+        if (n == 0) return link_fault(node->link);
+        if (redisReaderFeed(node->reader, bytes, n) != REDIS_OK) tool_die("no memory for a reply");
+    }
 }
 
-static const char *call_words(struct server *server, int argc, const char **argv) {
-    size_t lens[4];
+redisReply *server_reply(struct server *server) {
+    return server->reply;
+}
+
+/* ---- Connecting --------------------------------------------------------------------------- */
+
+static const char *call_here(struct server *server, int argc, const char **argv,
+                             const size_t *lens) {
+    const char *error = server_send(server, argc, argv, lens);
+    return error ? error : server_receive(server);
+}
+
+static const char *words_here(struct server *server, int argc, const char **argv) {
+    size_t lens[WORDS_MAX];
     for (int i = 0; i < argc; i++) lens[i] = strlen(argv[i]);
-    return call(server, argc, argv, lens);
+    return call_here(server, argc, argv, lens);
 }
 
-/* Calls a command whose answer is a number. */
-static const char *call_number(struct server *server, int argc, const char **argv,
-                               long long *number) {
-    const char *error = call_words(server, argc, argv);
-    if (error) return error;
-    if (server->reply->type != REDIS_REPLY_INTEGER) return "its answer is not a number";
-    *number = server->reply->integer;
-    return NULL;
+/* A server without AUTH repeats the words that it does not know, the password among them. */
+static void authenticate(struct server *server, const struct target *target) {
+    const char *named[] = {"AUTH", target->user, target->password};
+    const char *plain[] = {"AUTH", target->password};
+    const char *error = target->user ? words_here(server, 3, named) : words_here(server, 2, plain);
+    char name[300];
+    target_name(target, name, sizeof(name));
+    if (error && *target->password && strstr(error, target->password)) {
+        tool_die("%s: the server does not take a password (AUTH)", name);
+    }
+    if (error) tool_die("%s: %s", name, error);
 }
 
-/* ---- The connection ----------------------------------------------------------------------- */
-
-static void select_database(struct server *server, int database) {
+const char *server_select(struct server *server, int database) {
     char number[16];
     snprintf(number, sizeof(number), "%d", database);
     const char *words[] = {"SELECT", number};
-    const char *error = call_words(server, 2, words);
-    if (error) tool_die("server: %s", error);
+    return words_here(server, 2, words);
 }
 
-static void authenticate(struct server *server, const char *password) {
-    const char *words[] = {"AUTH", password};
-    const char *error = call_words(server, 2, words);
-    if (error) tool_die("server: %s", error);
+static struct node new_node(const struct target *target) {
+    char fault[300], name[300];
+    struct node node = {.target = *target, .link = link_open(target, fault, sizeof(fault))};
+    if (!node.link) tool_die("%s: %s", target_name(target, name, sizeof(name)), fault);
+    node.reader = redisReaderCreate();
+    if (!node.reader) tool_die("no memory for a connection");
+    size_t size = strlen(target->host) + 1;
+    node.target.host = node.host = memcpy(tool_alloc(size), target->host, size);
+    return node;
 }
 
-static redisContext *connect_to(const struct options *options) {
-    struct timeval patience = {CONNECT_SECONDS, 0};
-    const char *host = options->host ? options->host : "127.0.0.1";
-    redisContext *context = options->socket
-                                ? redisConnectUnixWithTimeout(options->socket, patience)
-                                : redisConnectWithTimeout(host, options->port, patience);
-    if (!context) tool_die("no memory for a connection");
-    if (context->err) {
-        if (options->socket) tool_die("%s: %s", options->socket, context->errstr);
-        tool_die("%s:%d: %s", host, options->port, context->errstr);
-    }
-    return context;
+/* Adds a node, which becomes the current one. */
+static void add_node(struct server *server, const struct target *target) {
+    struct node node = new_node(target);
+    struct node *nodes = tool_alloc((server->nnodes + 1) * sizeof(*nodes));
+    if (server->nnodes > 0) memcpy(nodes, server->nodes, server->nnodes * sizeof(*nodes));
+    nodes[server->nnodes] = node;
+    mem_free(server->nodes);
+    server->nodes = nodes;
+    server->current = server->nnodes++;
+    if (target->password) authenticate(server, &node.target);
+    const char *error = target->database ? server_select(server, target->database) : NULL;
+    char name[300];
+    target_name(target, name, sizeof(name));
+    if (error) tool_die("%s: database %d: %s", name, target->database, error);
 }
 
-struct server *server_open(const struct options *options) {
+struct server *server_open(const struct target *given) {
+    struct target target = *given;
+    target_use_environment(&target);
     struct server *server = tool_alloc(sizeof(*server));
-    *server = (struct server){.context = connect_to(options)};
-    server->on_pipe = signal(SIGPIPE, SIG_IGN);
-    const char *password = getenv("REDISCLI_AUTH");
-    if (password && *password) authenticate(server, password);
-    if (options->database != 0) select_database(server, options->database);
+    *server = (struct server){.on_pipe = signal(SIGPIPE, SIG_IGN)};
+    add_node(server, &target);
     return server;
 }
 
 void server_close(struct server *server) {
     if (server->reply) freeReplyObject(server->reply);
-    redisFree(server->context);
+    for (size_t i = 0; i < server->nnodes; i++) {
+        link_close(server->nodes[i].link);
+        redisReaderFree(server->nodes[i].reader);
+        mem_free(server->nodes[i].host);
+    }
+    mem_free(server->nodes);
     signal(SIGPIPE, server->on_pipe);
     mem_free(server);
 }
 
-/* ---- Keys --------------------------------------------------------------------------------- */
+/* ---- Clusters ----------------------------------------------------------------------------- */
 
-const char *server_exists(struct server *server, const char *key, bool *exists) {
-    const char *words[] = {"EXISTS", key};
-    long long number;
-    const char *error = call_number(server, 2, words, &number);
-    if (!error) *exists = number != 0;
-    return error;
+bool server_is_cluster(const struct server *server) {
+    return server->nodes[0].target.is_cluster;
 }
 
-const char *server_unlink(struct server *server, const char *key) {
-    const char *words[] = {"UNLINK", key};
-    return call_words(server, 2, words);
-}
-
-static const char GONE[] = "the key that was being loaded does not exist any more";
-
-const char *server_expire(struct server *server, const char *key, uint64_t milliseconds) {
-    char text[24];
-    snprintf(text, sizeof(text), "%llu", (unsigned long long)milliseconds);
-    const char *words[] = {"PEXPIRE", key, text};
-    long long number;
-    const char *error = call_number(server, 3, words, &number);
-    return error || number == 1 ? error : GONE;
-}
-
-const char *server_persist(struct server *server, const char *key) {
-    const char *words[] = {"PERSIST", key};
-    long long number;
-    const char *error = call_number(server, 2, words, &number);
-    return error || number == 1 ? error : GONE;
-}
-
-const char *server_rename(struct server *server, const char *from, const char *to, bool replace,
-                          bool *renamed) {
-    const char *words[] = {replace ? "RENAME" : "RENAMENX", from, to};
-    long long number = 1;
-    const char *error =
-        replace ? call_words(server, 3, words) : call_number(server, 3, words, &number);
-    if (!error) *renamed = number == 1;
-    return error;
-}
-
-/* ---- Pieces ------------------------------------------------------------------------------- */
-
-const char *server_load(struct server *server, const char *key, uint64_t iterator,
-                        const uint8_t *bytes, size_t len) {
-    char number[24];
-    snprintf(number, sizeof(number), "%llu", (unsigned long long)iterator);
-    const char *words[] = {"BF.LOADCHUNK", key, number, (const char *)bytes};
-    size_t lens[] = {strlen(words[0]), strlen(key), strlen(number), len};
-    const char *error = call(server, 4, words, lens);
-    if (error) return error;
-    bool is_ok = server->reply->type == REDIS_REPLY_STATUS && strcmp(server->reply->str, "OK") == 0;
-    return is_ok ? NULL : "its answer to BF.LOADCHUNK is not OK";
-}
-
-const char *server_scan(struct server *server, const char *key, uint64_t iterator, uint64_t *next,
-                        const uint8_t **bytes, size_t *len) {
-    char number[24];
-    snprintf(number, sizeof(number), "%llu", (unsigned long long)iterator);
-    const char *words[] = {"BF.SCANDUMP", key, number};
-    const char *error = call_words(server, 3, words);
-    if (error) return error;
-    const redisReply *reply = server->reply;
-    if (reply->type != REDIS_REPLY_ARRAY || reply->elements != 2 ||
-        reply->element[0]->type != REDIS_REPLY_INTEGER || reply->element[0]->integer < 0 ||
-        reply->element[1]->type != REDIS_REPLY_STRING) {
-        return "its answer to BF.SCANDUMP is not an iterator and a string";
+void server_go_to(struct server *server, const char *host, int port) {
+    struct target target = server->nodes[0].target;
+    target.socket = NULL;
+    if (*host) target.host = host; // else the host that we spoke with
+    target.port = port;
+    target.database = 0;
+    for (size_t i = 0; i < server->nnodes; i++) {
+        const struct target *other = &server->nodes[i].target;
+        bool is_same =
+            !other->socket && other->port == port && strcmp(other->host, target.host) == 0;
+        if (is_same) {
+            server->current = i;
+            return;
+        }
     }
-    *next = (uint64_t)reply->element[0]->integer;
-    *bytes = (const uint8_t *)reply->element[1]->str;
-    *len = reply->element[1]->len;
-    return NULL;
+    add_node(server, &target);
+}
+
+/* Goes where a redirection, "MOVED 3999 127.0.0.1:6381", points. False if the text is none. */
+static bool follow(struct server *server, const char *text) {
+    char host[256];
+    const char *slot = strchr(text, ' '), *address = slot ? strchr(slot + 1, ' ') : NULL;
+    const char *colon = address ? strrchr(address, ':') : NULL;
+    int port = colon ? atoi(colon + 1) : 0;
+    if (port < 1 || port > 65535 || colon - address > 255) return false;
+    snprintf(host, sizeof(host), "%.*s", (int)(colon - address - 1), address + 1);
+    server_go_to(server, host, port);
+    return true;
+}
+
+/* The command again, on the node that has its slot. ASK is for this command alone. */
+static const char *call_there(struct server *server, int argc, const char **argv,
+                              const size_t *lens, const char *error) {
+    bool is_ask = strncmp(error, "ASK ", 4) == 0;
+    size_t before = server->current;
+    char text[300];
+    snprintf(text, sizeof(text), "%s", error); // the connection's next reply frees it
+    if (!follow(server, text)) return "its redirection names no node";
+    const char *asking[] = {"ASKING"};
+    if (is_ask) words_here(server, 1, asking);
+    error = call_here(server, argc, argv, lens);
+    if (is_ask) server->current = before;
+    return error;
+}
+
+static bool is_redirection(const char *error) {
+    return strncmp(error, "MOVED ", 6) == 0 || strncmp(error, "ASK ", 4) == 0;
+}
+
+/* ---- Calls -------------------------------------------------------------------------------- */
+
+/* Errors that users can do something about get words of our own. */
+static const char *explained(struct server *server, const char *command, const char *error) {
+    if (strncmp(error, "ERR unknown command", 19) == 0) {
+        snprintf(server->fault, sizeof(server->fault), "%sthe server has no %s",
+                 strncmp(command, "BF.", 3) == 0 ? "no module: " : "", command);
+        return server->fault;
+    }
+    if (is_redirection(error) && !server->nodes[0].target.is_cluster) {
+        snprintf(server->fault, sizeof(server->fault),
+                 "another node of the cluster has the key, which --cluster finds (%s)", error);
+        return server->fault;
+    }
+    return error;
+}
+
+const char *server_call(struct server *server, int argc, const char **argv, const size_t *lens) {
+    const char *error = call_here(server, argc, argv, lens);
+    bool is_cluster = server->nodes[0].target.is_cluster;
+    for (int i = 0; error && is_cluster && is_redirection(error) && i < REDIRECTS_MAX; i++) {
+        error = call_there(server, argc, argv, lens, error);
+    }
+    return error ? explained(server, argv[0], error) : NULL;
+}
+
+const char *server_words(struct server *server, int argc, const char **argv) {
+    size_t lens[WORDS_MAX];
+    for (int i = 0; i < argc; i++) lens[i] = strlen(argv[i]);
+    return server_call(server, argc, argv, lens);
+}
+
+/* What kind of value a key holds, in the server's word; "" if that cannot be told. */
+static void type_of(struct server *server, const char *key, char out[64]) {
+    const char *words[] = {"TYPE", key};
+    bool is_told = !server_words(server, 2, words) && server->reply->type == REDIS_REPLY_STATUS;
+    snprintf(out, 64, "%s", is_told ? server->reply->str : "");
+}
+
+void server_die(struct server *server, const char *key, const char *error) {
+    char text[512], type[64] = "";
+    snprintf(text, sizeof(text), "%s", error);
+    if (strncmp(text, "WRONGTYPE", 9) == 0) type_of(server, key, type);
+    if (*type) tool_die("key '%s': a %s, not a filter (%s)", key, type, text);
+    tool_die("key '%s': %s", key, text);
 }

@@ -1,13 +1,14 @@
 /* bloomport size: the calculator. Two of items, bits (or memory) and quality (an error rate or bits
- * per key) give the rest, by the module's own sizing. Of a window, items and quality do. */
+ * per key) give the rest, by the module's own sizing, first for a layer that is filled to its
+ * capacity, then for the filters that BF.RESERVE makes. Of a window, items and quality do. */
 
 #include "module/core/window.h"
+#include "rdb/tool/kinds.h"
 #include "rdb/tool/options.h"
 #include "rdb/tool/tool.h"
 
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 typedef unsigned long long number; // the type that printf prints portably
 
@@ -106,30 +107,6 @@ static void print_geometry(struct geometry geometry) {
     printf("hash          %s\n", tool_scheme_name(geometry.scheme));
 }
 
-/* Prints a number with as few digits as give the same number again. */
-static void print_exactly(double value) {
-    char text[32];
-    for (int digits = 1; digits <= 17; digits++) {
-        snprintf(text, sizeof(text), "%.*g", digits, value);
-        if (strtod(text, NULL) == value) break;
-    }
-    fputs(text, stdout);
-}
-
-/* The command that makes a filter of just this size. */
-static void print_reserve(uint64_t items, const struct options *o) {
-    static const char *const layouts[] = {"", " LAYOUT BLOCKED", " LAYOUT COUNTING"};
-    printf("\nBF.RESERVE key %s", o->bits_per_key != 0 ? "BITSPERKEY " : "");
-    print_exactly(o->bits_per_key != 0 ? o->bits_per_key : o->error_rate);
-    printf(" %llu", (number)items);
-    if (o->window) {
-        printf(" WINDOW %u GENERATIONS %u", o->window, o->generations);
-    } else if (o->layout != LAYOUT_COUNTING) {
-        printf(" NONSCALING"); // which COUNTING always is
-    }
-    printf("%s%s\n", layouts[o->layout], o->scheme == SCHEME_FNV1A ? " HASH FNV1A" : "");
-}
-
 static void print_table(const struct answer *a, struct geometry geometry) {
     double rate = sizing_error_rate(a->items, a->size, geometry);
     bool has_counters = geometry.layout == LAYOUT_COUNTING;
@@ -171,27 +148,10 @@ static void print_plot(const struct answer *a, struct geometry geometry) {
 
 #define DEFAULT_GENERATIONS 4
 
-/* One generation of a window: its share of the items, its first layer, and the error rate that all
- * generations promise together. */
-struct generation {
-    uint64_t items;
-    struct sizing size;
-    double promise;
-};
-
-static struct generation size_generation(const struct options *o, struct geometry geometry) {
-    uint32_t g = o->generations;
-    struct generation one = {.items = (o->items - 1) / g + 1, .promise = o->error_rate};
-    bool fits;
-    if (o->bits_per_key != 0) {
-        fits = sizing_generation_by_bits(o->items, g, o->bits_per_key, geometry, &one.size);
-        if (fits) one.promise = 2 * (g + 1) * sizing_error_rate(one.items, one.size, geometry);
-    } else {
-        double rate = o->error_rate / (g + 1) * SIZING_WINDOW_SHARE;
-        fits = sizing_by_error(one.items, rate, geometry, &one.size);
-    }
-    if (!fits) refuse_size();
-    return one;
+static void reserve_window(char out[KINDS_LINE], const struct options *o) {
+    char words[64];
+    snprintf(words, sizeof(words), " WINDOW %u GENERATIONS %u", o->window, o->generations);
+    kinds_reserve(out, o, words);
 }
 
 static void print_window_rate(double promise) {
@@ -237,6 +197,22 @@ static void print_window(const struct generation *one, const struct options *o,
     print_geometry(geometry);
 }
 
+static void print_window_json(const struct generation *one, const struct options *o,
+                              struct geometry geometry) {
+    char reserve[KINDS_LINE];
+    reserve_window(reserve, o);
+    uint32_t live = o->generations + 1;
+    uint64_t bytes = layer_bytes(one->size.nbits), step = window_step(o->window, o->generations);
+    printf("{\"items\":%llu,\"promised_error_rate\":%.17g,\"layout\":\"%s\",\"hash\":\"%s\","
+           "\"window\":{\"seconds\":%u,\"generations\":%u,\"surely_gone_seconds\":%.13g,"
+           "\"bits\":%llu,\"hashes\":%u,\"generation_bytes\":%llu,\"bytes\":%llu,"
+           "\"bits_per_item\":%.17g,\"reserve\":\"%s\"}}\n",
+           (number)o->items, one->promise, tool_layout_name(geometry.layout),
+           tool_scheme_name(geometry.scheme), o->window, o->generations,
+           (double)(live * step) / 1000, (number)one->size.nbits, one->size.nhashes, (number)bytes,
+           (number)(live * bytes), 8 * (double)(live * bytes) / (double)o->items, reserve);
+}
+
 static int size_window(const struct options *given) {
     struct options o = *given;
     if (o.layout == LAYOUT_COUNTING) tool_die("layout counting cannot have a window");
@@ -245,9 +221,47 @@ static int size_window(const struct options *given) {
     }
     if (o.generations == 0) o.generations = DEFAULT_GENERATIONS;
     struct geometry geometry = {o.layout, o.scheme};
-    struct generation one = size_generation(&o, geometry);
+    struct generation one;
+    if (!kinds_generation(&o, geometry, &one)) refuse_size();
+    if (o.json) {
+        print_window_json(&one, &o, geometry);
+        return TOOL_OK;
+    }
+    char reserve[KINDS_LINE];
+    reserve_window(reserve, &o);
     print_window(&one, &o, geometry);
-    print_reserve(o.items, &o);
+    printf("\n%s\n", reserve);
+    return TOOL_OK;
+}
+
+/* ---- Other filters ------------------------------------------------------------------------ */
+
+static void print_json(const struct answer *a, struct geometry geometry, const struct kind *kinds,
+                       size_t n, const struct options *o) {
+    printf("{\"items\":%llu,\"error_rate\":%.17g,\"layout\":\"%s\",\"hash\":\"%s\","
+           "\"%s\":%llu,\"hashes\":%u,\"bytes\":%llu",
+           (number)a->items, sizing_error_rate(a->items, a->size, geometry),
+           tool_layout_name(geometry.layout), tool_scheme_name(geometry.scheme),
+           geometry.layout == LAYOUT_COUNTING ? "counters" : "bits", (number)a->size.nbits,
+           a->size.nhashes, (number)layer_bytes_as(a->size.nbits, geometry.layout));
+    kinds_print_json(kinds, n, o);
+    puts("}");
+}
+
+static int size_plain(struct options *options, struct geometry geometry) {
+    bool has_counters = geometry.layout == LAYOUT_COUNTING;
+    if (has_counters && options->is_memory) options->nbits /= 4; // as many counters
+    struct answer answer = solve(options, geometry);
+    struct kind kinds[KINDS_MAX];
+    options->items = answer.items;
+    size_t n = has_quality(options) ? kinds_of(options, geometry, kinds) : 0;
+    if (options->json) {
+        print_json(&answer, geometry, kinds, n, options);
+        return TOOL_OK;
+    }
+    print_table(&answer, geometry);
+    if (n > 0) kinds_print(kinds, n, options);
+    print_plot(&answer, geometry);
     return TOOL_OK;
 }
 
@@ -256,12 +270,5 @@ int size_run(const struct options *given) {
     options_need_operands(&options, 0, 0, "");
     if (options.window) return size_window(&options);
     if (options.generations) tool_die("--generations goes with --window only");
-    struct geometry geometry = {options.layout, options.scheme};
-    bool has_counters = geometry.layout == LAYOUT_COUNTING;
-    if (has_counters && options.is_memory) options.nbits /= 4; // as many counters
-    struct answer answer = solve(&options, geometry);
-    print_table(&answer, geometry);
-    if (has_quality(&options)) print_reserve(answer.items, &options);
-    print_plot(&answer, geometry);
-    return TOOL_OK;
+    return size_plain(&options, (struct geometry){options.layout, options.scheme});
 }

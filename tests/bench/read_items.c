@@ -33,7 +33,7 @@ int main(int argc, char **argv) {
     struct items items;
     struct item batch[ITEMS_BATCH];
     uint64_t count = 0, sum = 0; // of the hashes, so that none is left out
-    items_open(&items, argv + 2, 1, false, false);
+    items_open(&items, argv + 2, 1, &(struct items_how){0});
     for (size_t n; (n = items_next(&items, batch)) > 0; count += n) {
         for (size_t i = 0; i < n; i++) {
             struct hash hash = filter_hash(&shape, batch[i].bytes, batch[i].len);

@@ -5,7 +5,8 @@
  *   SHIM_FAIL     file or directory: fsync of such a thing fails with EIO
  *   SHIM_SIGNAL   mkstemp or rename: SIGTERM comes when that call has just succeeded
  *   SHIM_CUT      a file's name, and SHIM_CUT_TO how many bytes of it stay when the call that
- *   SHIM_CUT_AT   names is made for it: fstat (after it), read or pread (before it) */
+ *   SHIM_CUT_AT   names is made for it: fstat (after it), read or pread (before it; not
+ *                 those of a few bytes, which look at what the file is) */
 
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -91,6 +92,6 @@ ssize_t read(int fd, void *out, size_t n) {
 }
 
 ssize_t pread(int fd, void *out, size_t n, off_t at) {
-    cut(fd, "pread");
+    if (n > 16) cut(fd, "pread");
     return NEXT(pread)(fd, out, n, at);
 }

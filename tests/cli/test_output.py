@@ -51,14 +51,14 @@ def test_a_file_that_is_replaced_keeps_its_mode(tmp_path, words_file, mode):  # 
     path = tmp_path / "f"
     path.write_bytes(b"old")
     path.chmod(mode)
-    run("build", "-o", path, words_file)
+    run("build", "--format", "portable", "-o", path, words_file)
     assert mode_of(path) == mode and path.stat().st_size > 3
 
 
 def test_a_new_file_has_the_mode_that_umask_leaves(tmp_path, words_file):  # noqa: F811
     old = os.umask(0o027)
     try:
-        run("build", "-o", tmp_path / "f", words_file)
+        run("build", "--format", "portable", "-o", tmp_path / "f", words_file)
     finally:
         os.umask(old)
     assert mode_of(tmp_path / "f") == 0o640
@@ -71,7 +71,7 @@ needs_root = pytest.mark.skipif(os.getuid() != 0, reason="only root gives files 
 def test_a_file_that_is_replaced_keeps_its_owner_and_group(built, words_file):  # noqa: F811
     os.chown(built, 12345, 54321)
     built.chmod(0o640)
-    run("build", "-o", built, words_file)
+    run("build", "--format", "portable", "-o", built, words_file)
     of = built.stat()
     assert (of.st_uid, of.st_gid, mode_of(built)) == (12345, 54321, 0o640)
 
@@ -84,7 +84,7 @@ def test_a_group_that_cannot_be_kept_leaves_no_rights_to_another():
         os.chown(place, 12345, 12345)
         (place / "f").write_bytes(b"old")
         (place / "f").chmod(0o664)
-        subprocess.run([place / "tool", "build", "-o", place / "f"], input=lines(WORDS), check=True, user=12345,
+        subprocess.run([place / "tool", "build", "--format", "portable", "-o", place / "f"], input=lines(WORDS), check=True, user=12345,
                        group=12345, extra_groups=[])
         of = (place / "f").stat()
         assert (of.st_uid, of.st_gid, mode_of(place / "f")) == (12345, 12345, 0o644)
@@ -105,7 +105,7 @@ def test_a_symbolic_link_stays_and_the_file_at_its_end_is_written(tmp_path, buil
     if exists:
         target.write_bytes(b"old")
         target.chmod(0o600)
-    run("build", "-o", link, words_file)
+    run("build", "--format", "portable", "-o", link, words_file)
     assert target.read_bytes() == built.read_bytes() and not target.is_symlink()
     assert os.readlink(link) == "../b/link" and (tmp_path / "b" / "link").is_symlink()
     assert [os.listdir(tmp_path / name) for name in "ab"] == [["link"], ["link"]]
@@ -122,7 +122,7 @@ def test_a_link_by_a_relative_name_is_followed(tmp_path, built):  # noqa: F811
 def test_links_that_go_round_in_circles_are_refused_and_stay(tmp_path, words_file):  # noqa: F811
     (tmp_path / "a").symlink_to("b")
     (tmp_path / "b").symlink_to("a")
-    assert "levels of symbolic links" in run("build", "-o", tmp_path / "a", words_file, status=2)
+    assert "levels of symbolic links" in run("build", "--format", "portable", "-o", tmp_path / "a", words_file, status=2)
     assert sorted(os.listdir(tmp_path)) == ["a", "b", "words"] and (tmp_path / "a").is_symlink()
 
 
@@ -130,10 +130,10 @@ def test_a_link_to_standard_output_is_standard_output(tmp_path, built, words_fil
     """/dev/stdout is such a link, to a pipe or to a file that other programs write to as well."""
     link = tmp_path / "stdout"
     link.symlink_to("/proc/self/fd/1")
-    assert run("build", "-o", link, words_file) == built.read_bytes()
+    assert run("build", "--format", "portable", "-o", link, words_file) == built.read_bytes()
     with open(tmp_path / "out", "wb", buffering=0) as out:
         out.write(b"before")
-        subprocess.run([TOOL, "build", "-o", link, words_file], stdout=out, check=True)
+        subprocess.run([TOOL, "build", "--format", "portable", "-o", link, words_file], stdout=out, check=True)
         out.write(b"after")
     assert (tmp_path / "out").read_bytes() == b"before" + built.read_bytes() + b"after"
     assert os.readlink(link) == "/proc/self/fd/1"
@@ -146,7 +146,7 @@ def test_a_file_without_a_name_is_written_as_it_stands(tmp_path, built, words_fi
         out.write(b"x" * 10_000)
         out.flush()
         os.unlink(tmp_path / "out")
-        subprocess.run([TOOL, "build", "-o", "/proc/self/fd/%d" % out.fileno(), words_file],
+        subprocess.run([TOOL, "build", "--format", "portable", "-o", "/proc/self/fd/%d" % out.fileno(), words_file],
                        pass_fds=[out.fileno()], check=True)
         out.seek(0)
         assert out.read() == built.read_bytes()
@@ -158,7 +158,7 @@ def test_a_pipe_with_a_name_is_written_as_it_stands(tmp_path, built, words_file)
     """Devices are written so too; a pipe does no harm to the machine if the test fails."""
     os.mkfifo(tmp_path / "fifo")
     reader = os.open(tmp_path / "fifo", os.O_RDONLY | os.O_NONBLOCK)
-    run("build", "-o", tmp_path / "fifo", words_file)
+    run("build", "--format", "portable", "-o", tmp_path / "fifo", words_file)
     assert os.read(reader, 1 << 20) == built.read_bytes()  # less than a pipe holds
     os.close(reader)
     assert stat.S_ISFIFO(os.stat(tmp_path / "fifo").st_mode)
@@ -168,7 +168,7 @@ def test_a_pipe_with_a_name_is_written_as_it_stands(tmp_path, built, words_file)
 
 
 def test_a_file_is_on_disk_before_it_has_its_name_and_then_its_directory(tmp_path, words_file, shimmed):  # noqa: F811
-    status, _, calls = shimmed("build", "-o", tmp_path / "f", words_file)
+    status, _, calls = shimmed("build", "--format", "portable", "-o", tmp_path / "f", words_file)
     assert status == 0 and calls == ["fsync file", "rename", "fsync directory"]
 
 
@@ -181,7 +181,7 @@ def test_a_file_that_does_not_reach_the_disk_is_an_error_and_the_old_one_stays(t
 
 
 def test_a_directory_that_does_not_reach_the_disk_is_an_error(tmp_path, words_file, shimmed):  # noqa: F811
-    status, error, _ = shimmed("build", "-o", tmp_path / "f", words_file, SHIM_FAIL="directory")
+    status, error, _ = shimmed("build", "--format", "portable", "-o", tmp_path / "f", words_file, SHIM_FAIL="directory")
     assert status == 2 and b"Input/output error" in error and error.count(b"\n") == 1
     assert (tmp_path / "f").exists()
 
@@ -190,14 +190,14 @@ def test_a_directory_that_does_not_reach_the_disk_is_an_error(tmp_path, words_fi
 
 
 def test_a_signal_after_the_temporary_file_is_made_removes_it(tmp_path, words_file, shimmed):  # noqa: F811
-    status, error, _ = shimmed("build", "-o", tmp_path / "f", words_file, SHIM_SIGNAL="mkstemp")
+    status, error, _ = shimmed("build", "--format", "portable", "-o", tmp_path / "f", words_file, SHIM_SIGNAL="mkstemp")
     assert status == -signal.SIGTERM and error == b"" and os.listdir(tmp_path) == ["words"]
 
 
 def test_a_signal_after_the_file_has_its_name_removes_nothing(tmp_path, built, words_file, shimmed):  # noqa: F811
     expected = built.read_bytes()
     built.unlink()
-    status, error, calls = shimmed("build", "-o", built, words_file, SHIM_SIGNAL="rename")
+    status, error, calls = shimmed("build", "--format", "portable", "-o", built, words_file, SHIM_SIGNAL="rename")
     assert status == -signal.SIGTERM and error == b""
     assert "unlink" not in calls[calls.index("rename"):]
     assert built.read_bytes() == expected and sorted(os.listdir(tmp_path)) == ["f.bloom", "words"]
@@ -224,7 +224,7 @@ def test_a_filter_that_becomes_shorter_while_it_is_read_is_an_error(tmp_path, wo
 def test_items_that_become_fewer_while_they_are_read_are_an_error(tmp_path, built, shimmed, command, at):  # noqa: F811
     items = tmp_path / "items"
     items.write_bytes(lines(WORDS * 10))
-    words = ["build", "-o", tmp_path / "out"] if command == "build" else ["check", "--count", built]
+    words = ["build", "--format", "portable", "-o", tmp_path / "out"] if command == "build" else ["check", "--count", built]
     status, error, _ = shimmed(*words, items, SHIM_CUT=items, SHIM_CUT_AT=at, SHIM_CUT_TO=200_000)
     assert status == 2 and b"items: became shorter" in error and error.count(b"\n") == 1
     assert not (tmp_path / "out").exists()

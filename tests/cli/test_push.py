@@ -9,7 +9,7 @@ import threading
 
 import pytest
 
-from test_tool import TOOL, WORDS, built, lines, r, run, server, words_file  # noqa: F401  (fixtures)
+from test_tool import SAID, TOOL, WORDS, built, lines, r, run, server, words_file  # noqa: F401  (fixtures)
 
 from test_tool_valkeybloom import load_string
 
@@ -124,8 +124,11 @@ def halfway(tmp_path, server):  # noqa: F811
 
 
 def end_of(process):
-    """Its status and what it said."""
+    """Its status and the error."""
     error = process.communicate(timeout=60)[1]
+    if process.returncode == 0:
+        assert SAID.match(error.rstrip()), error
+        error = b""
     return process.returncode, error.decode()
 
 
@@ -378,4 +381,4 @@ def test_the_words_of_a_server_do_not_reach_the_terminal_as_commands(tmp_path):
     thread.join()
     listener.close()
     assert done.returncode == 2
-    assert done.stderr.decode() == "bloomport: server: ERR ?]0;title??31m??32m??? ? café – ok\n"
+    assert done.stderr.decode() == "bloomport: key 'k': ERR ?]0;title??31m??32m??? ? café – ok\n"

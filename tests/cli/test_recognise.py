@@ -69,7 +69,7 @@ def test_the_formats_of_other_programs_are_recognised(tmp_path):
 def test_a_file_cut_off_is_named_by_the_format_that_it_began_as(tmp_path, built):  # noqa: F811
     path = tmp_path / "f"
     whole = [(built.read_bytes(), "portable"), (run("convert", "--to", "dump", built), "dump"),
-             (run("build", "--layout", "blocked", stdin=b"a\n"), "parquet"),
+             (run("build", "--format", "parquet", stdin=b"a\n"), "parquet"),
              (load_string([(bytes(120), 7, 0, 100)]), "valkeybloom")]
     for data, name in whole:
         for bad in data[:-1], data + b"\0":

@@ -29,6 +29,15 @@ OTHERS = [b"other:%d" % i for i in range(5000)]
 FORMATS = ["portable", "sstable", "leveldb", "parquet", "redisbloom", "valkeybloom", "dump"]
 
 
+# What is said on standard error when all went well: the summary, and notes.
+SAID = re.compile(rb"(pushed: |pulled: )?[\d,]+ items, \d+\.\d\d s, [\d.]+ (bytes|[kMGT]B), error rate [\d.e-]+$"
+                  rb"|[\d,]+ items, [\d,]+ of them new, \d+\.\d\d s, [\d,]+ a second$"
+                  rb"|'.*' exists, and keeps its parameters$"
+                  rb"|(copied|merged): [\d.]+ (bytes|[kMGT]B), \d+\.\d\d s$"
+                  rb"|'.*' (has no room for more items|was sized without growth)"
+                  rb"|the input is empty: (a filter without items was written|there is nothing to check|nothing was added)$")
+
+
 def run(*words, stdin=b"", status=0, cwd=None):
     """Run the tool, check its exit status, return what it printed. Errors are one line."""
     done = subprocess.run([TOOL, *map(str, words)], input=stdin, cwd=cwd, timeout=60,
@@ -37,7 +46,7 @@ def run(*words, stdin=b"", status=0, cwd=None):
     if status == 2:
         assert done.stderr.startswith(b"bloomport: ") and done.stderr.count(b"\n") == 1
         return done.stderr.decode()
-    assert done.stderr == b""
+    assert all(SAID.match(line) for line in done.stderr.splitlines()), done.stderr
     return done.stdout
 
 
@@ -59,7 +68,7 @@ def words_file(tmp_path):
 @pytest.fixture
 def built(tmp_path, words_file):
     path = tmp_path / "f.bloom"
-    run("build", "-o", path, words_file)
+    run("build", "--format", "portable", "-o", path, words_file)
     return path
 
 
@@ -93,7 +102,8 @@ def test_every_item_built_is_found_and_others_at_the_promised_rate(built):
 
 
 def test_file_pipe_redirection_and_given_capacity_build_the_same_bytes(tmp_path, built, words_file):
-    expected = built.read_bytes()
+    expected = run("build", words_file)
+    assert run("convert", "--to", "portable", "-", stdin=expected) == built.read_bytes()
     assert run("build", stdin=lines(WORDS)) == expected
     assert run("build", "--capacity", len(WORDS), stdin=lines(WORDS)) == expected
     assert run("build", "-", stdin=lines(WORDS)[:-1]) == expected  # no newline at the end
@@ -122,7 +132,7 @@ def test_more_items_than_the_spool_keeps_in_memory_build_the_same_bytes(tmp_path
 def test_large_filters_built_by_sorting_have_the_bits_of_those_built_one_by_one(tmp_path):
     numbers = lines(b"%d" % i for i in range(1_000_000))
     built, counted = tmp_path / "built", tmp_path / "counted"
-    built.write_bytes(run("build", stdin=numbers))  # over 1 MiB: sorted by region
+    built.write_bytes(run("build", "--format", "portable", stdin=numbers))  # over 1 MiB: sorted by region
     counted.write_bytes(run("build", "--format", "dump", stdin=numbers))  # counts: one by one
     assert run("convert", "--to", "portable", counted) == built.read_bytes()
     assert run("check", "-c", built, stdin=numbers) == b"1000000\n"
@@ -207,7 +217,7 @@ def fnv1a_positions(item, k, m):
 
 
 def test_portable_bytes_are_those_of_format_md():
-    made = run("build", "--hash", "fnv1a", "--bits-per-key", 10, stdin=lines(WORDS))
+    made = run("build", "--format", "portable", "--hash", "fnv1a", "--bits-per-key", 10, stdin=lines(WORDS))
     k, m = struct.unpack_from("<IQ", made)
     assert (k, m) == (7, 50000)
     bits = bytearray(m // 8)
@@ -298,10 +308,10 @@ def test_a_dump_knows_its_items_and_promise(tmp_path, words_file):
 
 def test_merge_is_the_union(tmp_path):
     a, b, both = tmp_path / "a", tmp_path / "b", tmp_path / "both"
-    run("build", "--capacity", 10000, "-o", a, stdin=lines(WORDS))
-    run("build", "--capacity", 10000, "-o", b, stdin=lines(OTHERS))
+    for path, items in (a, WORDS), (b, OTHERS):
+        run("build", "--format", "portable", "--capacity", 10000, "-o", path, stdin=lines(items))
     run("merge", a, b, "-o", both)
-    assert both.read_bytes() == run("build", stdin=lines(WORDS + OTHERS))
+    assert both.read_bytes() == run("build", "--format", "portable", stdin=lines(WORDS + OTHERS))
 
 
 def test_merge_names_the_first_difference(tmp_path, built):
@@ -368,13 +378,13 @@ def test_bad_command_lines_are_refused(words):
 
 
 @pytest.mark.parametrize("command, option, values", [
-    ("size --items 5", "--memory", ["1 ", " 1", "1KB", "1KiB", "1K ", "1 K", "1P", "1.5", "0x10", "+1", "1e", "K", "",
+    ("size --items 5", "--memory", ["1 ", " 1", "1B", "1Ki", "1KBs", "1K ", "1 K", "1P", "1.5", "0x10", "+1", "1e", "K", "",
                                     "1e400", "0", "nan", "1\n"]),
-    ("size --memory 1K", "--items", ["5 ", " 5", "5K", "0x10", "0x1p3", "+5", "5.5", "1e", "inf", ""]),
-    ("size --items 5", "--bits", ["8 ", "8K", "0x8", "1e19", "9223372036854775808"]),
+    ("size --memory 1K", "--items", ["5 ", " 5", "5KB", "5Ki", "0.0005K", "0x10", "0x1p3", "+5", "5.5", "1e", "inf", ""]),
+    ("size --items 5", "--bits", ["8 ", "8KB", "0x8", "1e19", "9223372036854775808"]),
     ("size --items 5", "--error", ["0.01 ", " 0.01", "0x1p-4", "+0.01", "1e-400x", "infinity", "", "."]),
     ("size --items 5", "--bits-per-key", ["10 ", " 10", "0xa", "+10", "10K", ""]),
-    ("build", "--capacity", ["10 ", "0x10", "10K", "1.5"]),
+    ("build", "--capacity", ["10 ", "0x10", "10B", "1.5", "1.0005K"]),
     ("pull --key k -s none", "--port", ["7 ", " 7", "+7", "7.0", "7e0", "99999999999999999999", "", "-1"]),
     ("pull --key k -s none", "--db", ["3 ", " 3", "+3", "0x3", "1e1", ""]),
 ])
@@ -387,10 +397,13 @@ def test_sizes_and_numbers_as_people_write_them():
     def bits(*words):
         return int(re.search(rb"^bits +(\d+)$", run("size", *words), re.M).group(1))
 
-    for text, expected in ("1", 1), ("100", 100), ("1k", 1024), ("1.5K", 1536), ("2M", 2**21), ("1g", 2**30), ("1T", 2**40):
+    for text, expected in ("1", 1), ("100", 100), ("1k", 1024), ("1.5K", 1536), ("2M", 2**21), ("1g", 2**30), ("1T", 2**40), (
+            "1GB", 2**30), ("1gb", 2**30), ("1GiB", 2**30), ("1e6", 10**6):
         assert bits("--items", 5, "--memory", text) == 8 * expected
-    for text in "1000", "1e3", "1E3", "1e+3", "1000.0":
+    for text in "1000", "1e3", "1E3", "1e+3", "1000.0", "1K", "1k", "0.001M":
         assert bits("--items", 5, "--bits", text) == 1000
+    assert bits("--items", "2.3M", "--bits", 10**8) == 10**8
+    assert b"\nitems         2300000\n" in b"\n" + run("size", "--items", "2.3M", "--bits", 10**8)
     assert bits("--items", 100, "--error", ".01") == bits("--items", 100, "--error", "1e-2")
 
 
@@ -415,7 +428,7 @@ def test_a_file_pushed_and_pulled_is_identical(tmp_path, built, server, r):
     run("push", built, "--key", "k", "-s", server.socket)
     assert r.execute_command("BF.EXISTS", "k", "item:77") == 1
     back = tmp_path / "back"
-    run("pull", "--key", "k", "-h", "127.0.0.1", "-p", server.port, "-o", back)
+    run("pull", "--key", "k", "-h", "127.0.0.1", "-p", server.port, "--format", "portable", "-o", back)
     assert back.read_bytes() == built.read_bytes()
 
 
@@ -476,7 +489,7 @@ def test_password_and_database_are_those_given(tmp_path, built, server, r, monke
         assert "WRONGPASS" in run("push", built, *where, status=2)
         monkeypatch.setenv("REDISCLI_AUTH", "secret")
         run("push", built, *where)
-        run("pull", *where, "-o", tmp_path / "back")
+        run("pull", *where, "--format", "portable", "-o", tmp_path / "back")
         assert "DB index" in run("pull", *where[:-1], 999, status=2)
     finally:
         r.config_set("requirepass", "")

@@ -151,7 +151,7 @@ def files_below(directory):
     return sorted(str(path.relative_to(directory)) for path in directory.rglob("*") if path.is_file())
 
 
-def test_make_install_installs_four_files_where_it_says_and_uninstall_removes_them(tmp_path):
+def test_make_install_installs_seven_files_where_it_says_and_uninstall_removes_them(tmp_path):
     def make(target):
         subprocess.run(["make", "-s", "-o", "all", target, f"SO={MODULE}", f"TOOL={TOOL}",
                         f"DESTDIR={tmp_path}", "PREFIX=/opt/x"], cwd=REPO, check=True)
@@ -160,8 +160,11 @@ def test_make_install_installs_four_files_where_it_says_and_uninstall_removes_th
     assert files_below(tmp_path) == [
         "opt/x/bin/bloomport",
         "opt/x/lib/redis/modules/bloomport.so",
+        "opt/x/share/bash-completion/completions/bloomport",
         "opt/x/share/doc/bloomport/examples/bloomport.conf",
+        "opt/x/share/fish/vendor_completions.d/bloomport.fish",
         "opt/x/share/man/man1/bloomport.1",
+        "opt/x/share/zsh/site-functions/_bloomport",
     ]
     snippet = (tmp_path / "opt/x/share/doc/bloomport/examples/bloomport.conf").read_text(encoding="utf-8")
     assert "\nloadmodule /opt/x/lib/redis/modules/bloomport.so\n" in snippet

@@ -52,6 +52,10 @@ missing_python() { have_command "$PYTHON" || echo python3; }
 missing_build() {
     missing_compiler
     have_header hiredis/hiredis.h || echo libhiredis-dev
+    have_header openssl/ssl.h || echo libssl-dev
+    have_header zlib.h || echo zlib1g-dev
+    have_header zstd.h || echo libzstd-dev
+    have_header lzma.h || echo liblzma-dev
 }
 
 missing_run() {

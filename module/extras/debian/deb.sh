@@ -23,7 +23,7 @@ build() {
     flags="$(dpkg-buildflags --get CFLAGS) $(dpkg-buildflags --get CPPFLAGS)"
     "$MAKE" --no-print-directory V=1 FLAVOUR=deb SO="$out/bloomport.so" TOOL="$out/bloomport" \
         CFLAGS="$flags" LDFLAGS="$(dpkg-buildflags --get LDFLAGS)" \
-        PREFIX=/usr DESTDIR="$root" install
+        PREFIX=/usr ZSH_DIR=/usr/share/zsh/vendor-completions DESTDIR="$root" install
     strip --strip-unneeded --remove-section=.comment --remove-section=.note \
         "$root/usr/bin/bloomport" "$root/usr/lib/redis/modules/bloomport.so"
 }

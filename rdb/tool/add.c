@@ -1,0 +1,78 @@
+/* bloomport add: the items of files into a filter on a server. */
+
+#include "rdb/tool/report.h"
+#include "rdb/tool/stream.h"
+#include "rdb/tool/tool.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define DEFAULT_ERROR_RATE 0.01
+#define DEFAULT_CAPACITY 100 // the module's own
+
+static void count_new(void *context, const uint8_t *line, size_t len, bool is_new) {
+    (void)line, (void)len;
+    *(uint64_t *)context += is_new;
+}
+
+/* Makes the filter if a parameter is given and there is none. */
+static void reserve(struct server *server, const struct options *o) {
+    char quality[32], capacity[32], expansion[16];
+    snprintf(quality, sizeof(quality), "%.17g",
+             o->bits_per_key != 0 ? o->bits_per_key
+             : o->error_rate != 0 ? o->error_rate
+                                  : DEFAULT_ERROR_RATE);
+    snprintf(capacity, sizeof(capacity), "%llu",
+             (unsigned long long)(o->capacity ? o->capacity : DEFAULT_CAPACITY));
+    snprintf(expansion, sizeof(expansion), "%u", o->expansion);
+    const char *words[9] = {"BF.RESERVE", o->key};
+    int n = 2;
+    if (o->bits_per_key != 0) words[n++] = "BITSPERKEY";
+    words[n++] = quality;
+    words[n++] = capacity;
+    if (o->has_expansion) words[n++] = "EXPANSION", words[n++] = expansion;
+    if (o->has_layout) words[n++] = "LAYOUT", words[n++] = tool_layout_name(o->layout);
+    const char *error = server_words(server, n, words);
+    if (error) server_die(server, o->key, error);
+}
+
+static void prepare(struct server *server, const struct options *o) {
+    bool exists = false;
+    const char *error = server_exists(server, o->key, &exists);
+    if (error) server_die(server, o->key, error);
+    bool has_shape = o->error_rate != 0 || o->bits_per_key != 0 || o->capacity ||
+                     o->has_expansion || o->has_layout;
+    if (!exists && has_shape) reserve(server, o);
+    if (exists && has_shape) report_note("'%s' exists, and keeps its parameters", o->key);
+}
+
+static void summarise(const struct stream *stream, uint64_t added) {
+    char items[REPORT_COUNT], fresh[REPORT_COUNT], rate[REPORT_COUNT];
+    double seconds = report_seconds();
+    double a_second = seconds > 0 ? (double)stream->answered / seconds : 0;
+    if (stream->answered == 0) report_note("the input is empty: nothing was added");
+    report_note("%s items, %s of them new, %.2f s, %s a second",
+                report_count(stream->answered, items), report_count(added, fresh), seconds,
+                report_count((uint64_t)a_second, rate));
+}
+
+int add_run(const struct options *options) {
+    if (!options->key) tool_die("--key is missing");
+    struct server *server = server_open(&options->server);
+    prepare(server, options);
+    struct items items;
+    uint64_t bytes = 0, added = 0;
+    static struct stream stream;
+    items_are_files(options->operands, options->noperands, &bytes);
+    report_waiting(options->operands, options->noperands);
+    items_open(&items, options->operands, options->noperands, &options->how);
+    stream_open(&stream, server, options, true);
+    stream.answer = count_new;
+    stream.context = &added;
+    stream_run(&stream, &items, bytes);
+    summarise(&stream, added);
+    stream_close(&stream);
+    items_close(&items);
+    server_close(server);
+    return TOOL_OK;
+}

@@ -1,0 +1,120 @@
+/* A filter on its way to a server. See beside.h. */
+
+#define _GNU_SOURCE // getentropy
+#include "rdb/tool/beside.h"
+
+#include "module/core/mem.h"
+#include "rdb/tool/signals.h"
+#include "rdb/tool/tool.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#define BESIDE_MS UINT64_C(3600000) // one piece, of at most 16 MiB, takes less than an hour
+
+/* ---- Its name ----------------------------------------------------------------------------- */
+
+/* The cluster slot of a key without braces: CRC-16/XMODEM. */
+static uint16_t slot_of(const char *key) {
+    uint16_t crc = 0;
+    for (; *key; key++) {
+        crc = (uint16_t)(crc ^ (uint8_t)*key << 8);
+        for (int i = 0; i < 8; i++) crc = (uint16_t)(crc & 0x8000 ? crc << 1 ^ 0x1021 : crc << 1);
+    }
+    return crc % 16384;
+}
+
+/* A name beside this key, in the same cluster slot: the part in braces, or all of the key, decides
+ * the slot. Where no braces can be put round the key, names are tried until one has its slot. */
+char *beside_name(const char *key) {
+    unsigned long long random[2];
+    if (getentropy(random, sizeof(random)) != 0) tool_die("no random bytes: %s", strerror(errno));
+    const char *open = strchr(key, '{');
+    const char *close = open ? strchr(open, '}') : NULL;
+    bool has_tag = close && close > open + 1;
+    bool can_be_tag = *key && !strchr(key, '}');
+    size_t size = strlen(key) + 64;
+    char *beside = tool_alloc(size);
+    if (has_tag || can_be_tag) {
+        snprintf(beside, size, "%s%s%s:bloomport-push:%016llx%016llx", has_tag ? "" : "{", key,
+                 has_tag ? "" : "}", random[0], random[1]);
+        return beside;
+    }
+    do {
+        snprintf(beside, size, "bloomport-push:%016llx%016llx", random[0], random[1]++);
+    } while (slot_of(beside) != slot_of(key));
+    return beside;
+}
+
+/* ---- Errors and signals ------------------------------------------------------------------- */
+
+void beside_delete(struct beside *beside) {
+    progress_end(beside->progress);
+    server_unlink(beside->server, beside->name);
+}
+
+void beside_check_call(struct beside *beside, const char *error) {
+    if (!error && !signals_caught()) return;
+    char text[512]; // the error text is valid until the next call
+    snprintf(text, sizeof(text), "%s", error ? error : "interrupted");
+    beside_delete(beside);
+    if (signals_caught()) signals_raise();
+    server_die(beside->server, beside->key, text);
+}
+
+/* ---- Its way ------------------------------------------------------------------------------ */
+
+static void send_piece(struct beside *beside, uint64_t iterator, const uint8_t *bytes, size_t len) {
+    beside_check_call(beside, server_load(beside->server, beside->name, iterator, bytes, len));
+    beside_check_call(beside, server_expire(beside->server, beside->name, BESIDE_MS));
+}
+
+void beside_begin(struct beside *beside, struct server *server, const char *key,
+                  const uint8_t *header, size_t len, struct progress *progress) {
+    *beside = (struct beside){.server = server,
+                              .key = key,
+                              .name = beside_name(key),
+                              .header = memcpy(tool_alloc(len), header, len),
+                              .header_len = len,
+                              .progress = progress};
+    signals_watch();
+    send_piece(beside, 1, header, len);
+}
+
+void beside_put(struct beside *beside, uint64_t end, const uint8_t *bytes, size_t len) {
+    send_piece(beside, end + 1, bytes, len); // the iterator is the piece's end, + 1
+}
+
+/* The server took every piece. Its header, with the sizes and counts of all layers, must be the one
+ * that was sent. A filter of bloomport's own type that is not complete has no header. */
+void beside_check(struct beside *beside) {
+    uint64_t next;
+    const uint8_t *bytes;
+    size_t len;
+    beside_check_call(beside, server_scan(beside->server, beside->name, 0, &next, &bytes, &len));
+    bool is_ours = len == beside->header_len && memcmp(bytes, beside->header, len) == 0;
+    if (!is_ours) beside_check_call(beside, "it made another filter of the pieces");
+}
+
+/* From here on a signal comes too late. */
+bool beside_finish(struct beside *beside, bool replace, uint64_t ttl_ms) {
+    bool renamed = false;
+    beside_check_call(beside, ttl_ms ? server_expire(beside->server, beside->name, ttl_ms)
+                                     : server_persist(beside->server, beside->name));
+    const char *error = server_rename(beside->server, beside->name, beside->key, replace, &renamed);
+    if (error) beside_check_call(beside, error);
+    return renamed;
+}
+
+void beside_merge(struct beside *beside) {
+    const char *words[] = {"BF.MERGE", beside->key, beside->name};
+    beside_check_call(beside, server_words(beside->server, 3, words));
+    beside_delete(beside);
+}
+
+void beside_free(struct beside *beside) {
+    mem_free(beside->header);
+    mem_free(beside->name);
+}

@@ -1,0 +1,57 @@
+/* A filter on its way to a server. It is loaded under a temporary key, "beside" the one named,
+ * which nobody else uses, and takes its place when the server has all of it. So clients never see
+ * half a filter, two pushes do not disturb each other, and an old filter answers until the new one
+ * replaces it.
+ *
+ *   BF.LOADCHUNK beside ..., PEXPIRE beside     for the header and for each piece
+ *   BF.SCANDUMP beside 0                        the header must be the one that was sent
+ *   PERSIST beside, RENAME beside key           RENAMENX unless an old filter may be replaced
+ *
+ * After any error the key beside is deleted. If that is impossible, because the connection is lost
+ * or the program was killed, the key expires an hour after the last piece. The first signal ends
+ * the program after the server's next answer, a second one at once. */
+
+#ifndef BLOOMPORT_TOOL_BESIDE_H
+#define BLOOMPORT_TOOL_BESIDE_H
+
+#include "rdb/tool/progress.h"
+#include "rdb/tool/server.h"
+
+struct beside {
+    struct server *server;
+    const char *key;
+    char *name; // the temporary key
+    uint8_t *header;
+    size_t header_len;
+    struct progress *progress; // which is erased before an error is printed
+};
+
+/* A name beside a key, in the same slot of a cluster. The caller frees it. */
+char *beside_name(const char *key);
+
+/* Sends the header. The bytes are copied. Any error ends the program, here and below. */
+void beside_begin(struct beside *beside, struct server *server, const char *key,
+                  const uint8_t *header, size_t len, struct progress *progress);
+
+/* Sends the bytes of the arrays that end at `end`. */
+void beside_put(struct beside *beside, uint64_t end, const uint8_t *bytes, size_t len);
+
+/* Checks that the server has the whole filter. */
+void beside_check(struct beside *beside);
+
+/* Gives the filter its name and, unless ttl_ms is 0, a time to live. False if the key exists and
+ * may not be replaced; the filter is then still beside it. */
+bool beside_finish(struct beside *beside, bool replace, uint64_t ttl_ms);
+
+/* Adds the filter to the one that the key holds. */
+void beside_merge(struct beside *beside);
+
+/* Deletes the temporary key, after which the program may end with an error of its own. */
+void beside_delete(struct beside *beside);
+
+/* Deletes it and ends the program, if there is an error or a signal came. */
+void beside_check_call(struct beside *beside, const char *error);
+
+void beside_free(struct beside *beside);
+
+#endif

@@ -1,0 +1,128 @@
+/* The filters that BF.RESERVE makes. See kinds.h. */
+
+#include "rdb/tool/kinds.h"
+
+#include "rdb/tool/tool.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#define DEFAULT_EXPANSION 2
+#define DEFAULT_WINDOW 86400 // seconds; the size does not depend on it
+#define DEFAULT_GENERATIONS 4
+
+typedef unsigned long long number; // the type that printf prints portably
+
+/* ---- Sizes -------------------------------------------------------------------------------- */
+
+bool kinds_generation(const struct options *o, struct geometry geometry, struct generation *out) {
+    uint32_t g = o->generations;
+    struct generation one = {.items = (o->items - 1) / g + 1, .promise = o->error_rate};
+    bool fits;
+    if (o->bits_per_key != 0) {
+        fits = sizing_generation_by_bits(o->items, g, o->bits_per_key, geometry, &one.size);
+        if (fits) one.promise = 2 * (g + 1) * sizing_error_rate(one.items, one.size, geometry);
+    } else {
+        double rate = o->error_rate / (g + 1) * SIZING_WINDOW_SHARE;
+        fits = sizing_by_error(one.items, rate, geometry, &one.size);
+    }
+    if (fits) *out = one;
+    return fits;
+}
+
+/* The first layer. One by bits per key has these bits, whether it grows or not. */
+static bool first_layer(const struct options *o, struct geometry geometry, uint32_t expansion,
+                        struct sizing *out) {
+    if (o->bits_per_key != 0) return sizing_by_bits(o->items, o->bits_per_key, geometry, out);
+    return sizing_by_error(o->items, filter_first_rate(o->error_rate, expansion), geometry, out);
+}
+
+/* ---- Commands ----------------------------------------------------------------------------- */
+
+/* A number with as few digits as give the same number again. */
+static void print_exactly(double value, char out[32]) {
+    for (int digits = 1; digits <= 17; digits++) {
+        snprintf(out, 32, "%.*g", digits, value);
+        if (strtod(out, NULL) == value) break;
+    }
+}
+
+void kinds_reserve(char out[KINDS_LINE], const struct options *o, const char *words) {
+    static const char *const layouts[] = {"", " LAYOUT BLOCKED", " LAYOUT COUNTING"};
+    char quality[32];
+    print_exactly(o->bits_per_key != 0 ? o->bits_per_key : o->error_rate, quality);
+    snprintf(out, KINDS_LINE, "BF.RESERVE key %s%s %llu%s%s%s",
+             o->bits_per_key != 0 ? "BITSPERKEY " : "", quality, (number)o->items, words,
+             layouts[o->layout], o->scheme == SCHEME_FNV1A ? " HASH FNV1A" : "");
+}
+
+/* ---- The kinds ---------------------------------------------------------------------------- */
+
+static struct kind plain(const struct options *o, struct geometry geometry, uint32_t expansion) {
+    bool has_counters = geometry.layout == LAYOUT_COUNTING;
+    struct kind kind = {.name = "NONSCALING", .word = "nonscaling"};
+    kind.when_full = has_counters ? "it takes no new items" : "it takes no more items";
+    if (has_counters) kind.name = "COUNTING";
+    if (expansion) {
+        kind = (struct kind){"scaling (the default)", "scaling", "it grows", {0}, 0, ""};
+    }
+    if (!first_layer(o, geometry, expansion, &kind.size)) return kind;
+    kind.bytes = layer_bytes_as(kind.size.nbits, geometry.layout);
+    kinds_reserve(kind.reserve, o, expansion || has_counters ? "" : " NONSCALING");
+    return kind;
+}
+
+static struct kind window(const struct options *given, struct geometry geometry) {
+    struct options o = *given;
+    if (o.window == 0) o.window = DEFAULT_WINDOW;
+    if (o.generations == 0) o.generations = DEFAULT_GENERATIONS;
+    struct kind kind = {"WINDOW", "window", "it grows, and forgets what is old", {0}, 0, ""};
+    struct generation one;
+    if (!kinds_generation(&o, geometry, &one)) return kind;
+    kind.size = one.size;
+    kind.bytes = (o.generations + 1) * layer_bytes(one.size.nbits);
+    char words[64];
+    snprintf(words, sizeof(words), " WINDOW %u GENERATIONS %u", o.window, o.generations);
+    kinds_reserve(kind.reserve, &o, words);
+    return kind;
+}
+
+size_t kinds_of(const struct options *options, struct geometry geometry,
+                struct kind out[KINDS_MAX]) {
+    size_t n = 0;
+    bool has_counters = geometry.layout == LAYOUT_COUNTING;
+    if (!has_counters) out[n++] = plain(options, geometry, DEFAULT_EXPANSION);
+    out[n++] = plain(options, geometry, 0);
+    if (!has_counters) out[n++] = window(options, geometry);
+    return n;
+}
+
+/* ---- Printing ----------------------------------------------------------------------------- */
+
+static double bits_per_item(const struct kind *kind, const struct options *options) {
+    return 8 * (double)kind->bytes / (double)options->items;
+}
+
+void kinds_print(const struct kind *kinds, size_t n, const struct options *options) {
+    printf("\n%-22s %16s %13s %7s  %s\n", "BF.RESERVE makes", "bytes", "bits per item", "hashes",
+           "when it is full");
+    for (size_t i = 0; i < n; i++) {
+        if (kinds[i].bytes == 0) continue; // more bits than can be addressed
+        printf("%-22s %16llu %13.4f %7u  %s\n", kinds[i].name, (number)kinds[i].bytes,
+               bits_per_item(&kinds[i], options), kinds[i].size.nhashes, kinds[i].when_full);
+    }
+    putchar('\n');
+    for (size_t i = 0; i < n; i++) {
+        if (kinds[i].bytes != 0) puts(kinds[i].reserve);
+    }
+}
+
+void kinds_print_json(const struct kind *kinds, size_t n, const struct options *options) {
+    for (size_t i = 0; i < n; i++) {
+        if (kinds[i].bytes == 0) continue;
+        printf(",\"%s\":{\"bits\":%llu,\"hashes\":%u,\"bytes\":%llu,\"bits_per_item\":%.17g,"
+               "\"reserve\":\"%s\"}",
+               kinds[i].word, (number)kinds[i].size.nbits, kinds[i].size.nhashes,
+               (number)kinds[i].bytes, bits_per_item(&kinds[i], options), kinds[i].reserve);
+    }
+}

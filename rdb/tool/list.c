@@ -1,0 +1,228 @@
+/* bloomport list: all filters of a server, as a table, as JSON, or again and again. */
+
+#define _GNU_SOURCE // nanosleep
+#include "rdb/tool/inventory.h"
+#include "rdb/tool/options.h"
+#include "rdb/tool/report.h"
+#include "rdb/tool/tool.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#define KEY_WIDTH_MAX 60
+
+typedef unsigned long long number; // the type that printf prints portably
+
+/* ---- Sorting ------------------------------------------------------------------------------ */
+
+static int compare_keys(const void *a, const void *b) {
+    const struct entry *x = a, *y = b;
+    size_t n = x->key_len < y->key_len ? x->key_len : y->key_len;
+    int order = memcmp(x->key, y->key, n);
+    if (order) return order;
+    if (x->key_len != y->key_len) return x->key_len < y->key_len ? -1 : 1;
+    return x->database - y->database;
+}
+
+/* The larger number first; equal ones by key. */
+static int descending(double x, double y, const void *a, const void *b) {
+    return x > y ? -1 : x < y ? 1 : compare_keys(a, b);
+}
+
+static int by_items(const void *a, const void *b) {
+    return descending((double)((const struct entry *)a)->items,
+                      (double)((const struct entry *)b)->items, a, b);
+}
+
+static int by_capacity(const void *a, const void *b) {
+    return descending((double)((const struct entry *)a)->capacity,
+                      (double)((const struct entry *)b)->capacity, a, b);
+}
+
+static int by_bytes(const void *a, const void *b) {
+    return descending((double)((const struct entry *)a)->bytes,
+                      (double)((const struct entry *)b)->bytes, a, b);
+}
+
+static int by_error(const void *a, const void *b) {
+    return descending(((const struct entry *)a)->error_rate, ((const struct entry *)b)->error_rate,
+                      a, b);
+}
+
+static int by_utilisation(const void *a, const void *b) {
+    return descending(((const struct entry *)a)->utilisation,
+                      ((const struct entry *)b)->utilisation, a, b);
+}
+
+static void sort(struct inventory *inventory, const char *by) {
+    static const struct {
+        const char *word;
+        int (*compare)(const void *, const void *);
+    } orders[] = {{"utilisation", by_utilisation}, {"key", compare_keys}, {"items", by_items},
+                  {"capacity", by_capacity},       {"error", by_error},   {"bytes", by_bytes}};
+    for (size_t i = 0; i < sizeof(orders) / sizeof(orders[0]); i++) {
+        if (by && strcmp(by, orders[i].word) != 0) continue;
+        if (inventory->n) {
+            qsort(inventory->entries, inventory->n, sizeof(struct entry), orders[i].compare);
+        }
+        return;
+    }
+    tool_die("--sort: '%s' is none of utilisation, key, items, capacity, error and bytes", by);
+}
+
+/* ---- For people --------------------------------------------------------------------------- */
+
+/* A key as a terminal may see it, with where it is. */
+static void name_of(const struct entry *entry, bool has_databases, char *out, size_t size) {
+    char key[256];
+    size_t len = entry->key_len < sizeof(key) - 1 ? entry->key_len : sizeof(key) - 1;
+    memcpy(key, entry->key, len);
+    for (size_t i = 0; i < len; i++) {
+        if (key[i] == '\0') key[i] = '?';
+    }
+    key[len] = '\0';
+    report_make_printable(key);
+    if (*entry->node) {
+        snprintf(out, size, "%s %s", entry->node, key);
+    } else if (has_databases) {
+        snprintf(out, size, "db%d %s", entry->database, key);
+    } else {
+        snprintf(out, size, "%s", key);
+    }
+}
+
+static void print_rate(double rate) {
+    if (rate < 0) {
+        printf(" %10s", "-");
+    } else {
+        printf(" %10.3g", rate);
+    }
+}
+
+static void print_row(const struct entry *entry, const char *name, int width) {
+    char items[REPORT_COUNT], capacity[REPORT_COUNT], bytes[REPORT_COUNT];
+    printf("%-*s %-8s %15s %15s %5.0f %%", width, name, *entry->layout ? entry->layout : "-",
+           report_count(entry->items, items), report_count(entry->capacity, capacity),
+           entry->utilisation * 100);
+    print_rate(entry->error_rate);
+    printf(" %10s  %s\n", report_bytes(entry->bytes, bytes), entry->state);
+}
+
+static void print_table(const struct inventory *inventory) {
+    bool has_databases = false;
+    int width = 3;
+    char name[600];
+    for (size_t i = 0; i < inventory->n; i++) {
+        has_databases |= inventory->entries[i].database != inventory->entries[0].database;
+    }
+    for (size_t i = 0; i < inventory->n; i++) {
+        name_of(&inventory->entries[i], has_databases, name, sizeof(name));
+        if ((int)strlen(name) > width) width = (int)strlen(name);
+    }
+    if (width > KEY_WIDTH_MAX) width = KEY_WIDTH_MAX;
+    printf("%-*s %-8s %15s %15s %7s %10s %10s  %s\n", width, "key", "layout", "items", "capacity",
+           "used", "error rate", "size", "state");
+    for (size_t i = 0; i < inventory->n; i++) {
+        name_of(&inventory->entries[i], has_databases, name, sizeof(name));
+        print_row(&inventory->entries[i], name, width);
+    }
+}
+
+/* ---- As JSON ------------------------------------------------------------------------------ */
+
+/* A key that is not printable ASCII has its bytes in key_hex too. */
+static void print_json_key(const struct entry *entry) {
+    bool is_plain = true;
+    fputs("{\"key\":\"", stdout);
+    for (size_t i = 0; i < entry->key_len; i++) {
+        unsigned char c = (unsigned char)entry->key[i];
+        is_plain &= c >= 0x20 && c < 0x7f;
+        if (c == '"' || c == '\\') putchar('\\');
+        if (c < 0x20 || c >= 0x7f) {
+            printf("\\u%04x", c);
+        } else {
+            putchar(c);
+        }
+    }
+    putchar('"');
+    if (is_plain) return;
+    fputs(",\"key_hex\":\"", stdout);
+    for (size_t i = 0; i < entry->key_len; i++) printf("%02x", (unsigned char)entry->key[i]);
+    putchar('"');
+}
+
+static void print_json_rate(const char *name, double rate) {
+    if (rate < 0) {
+        printf(",\"%s\":null", name);
+    } else {
+        printf(",\"%s\":%.17g", name, rate);
+    }
+}
+
+static void print_json(const struct inventory *inventory) {
+    putchar('[');
+    for (size_t i = 0; i < inventory->n; i++) {
+        const struct entry *entry = &inventory->entries[i];
+        if (i > 0) fputs(",\n", stdout);
+        print_json_key(entry);
+        printf(",\"db\":%d,\"node\":\"%s\",\"layout\":\"%s\",\"layers\":%llu,\"items\":%llu,"
+               "\"capacity\":%llu,\"utilisation\":%.17g",
+               entry->database, entry->node, entry->layout, (number)entry->layers,
+               (number)entry->items, (number)entry->capacity, entry->utilisation);
+        print_json_rate("error_rate", entry->error_rate);
+        print_json_rate("promised_error_rate", entry->promised);
+        printf(",\"bytes\":%llu,\"state\":\"%s\"}", (number)entry->bytes, entry->state);
+    }
+    puts("]");
+}
+
+/* ---- Once, or again and again --------------------------------------------------------------- */
+
+static bool needs_attention(const struct inventory *inventory) {
+    for (size_t i = 0; i < inventory->n; i++) {
+        const char *state = inventory->entries[i].state;
+        if (strcmp(state, "full") == 0 || strcmp(state, "overfilled") == 0) return true;
+    }
+    return false;
+}
+
+static int list_once(struct server *server, const struct options *options) {
+    struct inventory inventory = {0};
+    const struct target *target = &options->server;
+    inventory_take(&inventory, server, target->has_database ? target->database : -1);
+    sort(&inventory, options->sort);
+    bool is_redrawn = options->watch != 0 && isatty(STDOUT_FILENO);
+    if (is_redrawn) fputs("\033[H\033[2J", stdout);
+    if (options->json) {
+        print_json(&inventory);
+    } else {
+        print_table(&inventory);
+    }
+    int status = needs_attention(&inventory) ? TOOL_NONE : TOOL_OK;
+    inventory_free(&inventory);
+    return status;
+}
+
+static void wait_seconds(double seconds) {
+    struct timespec time = {(time_t)seconds, (long)((seconds - (double)(time_t)seconds) * 1e9)};
+    nanosleep(&time, NULL);
+}
+
+int list_run(const struct options *options) {
+    options_need_operands(options, 0, 0, "");
+    struct inventory nothing = {0};
+    sort(&nothing, options->sort); // a bad word before the server is troubled
+    struct server *server = server_open(&options->server);
+    int status = list_once(server, options);
+    while (options->watch != 0) {
+        if (fflush(stdout) != 0) tool_die("cannot write to standard output");
+        wait_seconds(options->watch);
+        if (!isatty(STDOUT_FILENO)) putchar('\n');
+        status = list_once(server, options);
+    }
+    server_close(server);
+    return status;
+}

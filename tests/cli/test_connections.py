@@ -1,0 +1,241 @@
+"""Connections as redis-cli has them: users, passwords, URLs, TLS, sockets, databases, clusters."""
+
+import socket
+import subprocess
+
+import pytest
+
+from secured import HOST, PASSWORD, URL_PASSWORD, USER, Cluster, Secured
+from test_tool import TOOL, WORDS, built, r, run, server, words_file  # noqa: F401  (fixtures)
+
+from foreign_fixtures import FIXTURES
+from redis_server import Server
+from resp import OK
+
+SECRETS = (PASSWORD, URL_PASSWORD)
+
+
+@pytest.fixture(scope="module")
+def secured():
+    it = Secured()
+    yield it
+    it.close()
+
+
+@pytest.fixture(autouse=True)
+def no_password_around(monkeypatch):
+    monkeypatch.delenv("REDISCLI_AUTH", raising=False)
+
+
+def refused(*words):
+    """The error of a run that must fail, which has no password in it."""
+    error = run(*words, status=2)
+    assert not any(secret in error for secret in SECRETS)
+    return error
+
+
+def round_trip(tmp_path, built, *options):  # noqa: F811
+    """Push and pull by these options give the same filter."""
+    back = tmp_path / "back"
+    run("push", built, "--key", "k", "--replace", *options)
+    run("pull", "--key", "k", "--format", "portable", "-o", back, *options)
+    assert back.read_bytes() == built.read_bytes()
+
+
+# TLS, users and passwords
+
+
+def test_a_user_a_password_and_tls_as_options(tmp_path, built, secured, monkeypatch):  # noqa: F811
+    round_trip(tmp_path, built, *secured.address, "-a", PASSWORD)
+    round_trip(tmp_path, built, *secured.address, "--pass", PASSWORD)
+    monkeypatch.setenv("REDISCLI_AUTH", PASSWORD)
+    round_trip(tmp_path, built, *secured.address)
+
+
+def test_a_url_says_it_all(tmp_path, built, secured):  # noqa: F811
+    round_trip(tmp_path, built, "-u", secured.url, *secured.tls)
+    round_trip(tmp_path, built, "--url", "unix://%s:%s@%s" % (USER, URL_PASSWORD, secured.server.socket))
+
+
+def test_certificate_and_key_may_be_one_file(tmp_path, built, secured):  # noqa: F811
+    files = secured.files
+    round_trip(tmp_path, built, "-u", secured.url, "--cacert", files / "ca.crt", "--cert", files / "both.pem")
+
+
+def test_a_certificate_of_a_stranger_is_refused_unless_all_are_accepted(tmp_path, built, secured):  # noqa: F811
+    files = secured.files
+    cert = ("--cert", files / "both.pem")
+    for authority in ["--cacert", files / "other.crt"], []:
+        error = refused("pull", "--key", "k", "-u", secured.url, *cert, *authority)
+        assert "certificate is not accepted" in error and "%s:%d: " % (HOST, secured.port) in error
+    round_trip(tmp_path, built, "-u", secured.url, *cert, "--insecure")
+
+
+def test_the_systems_authorities_vouch_for_the_hosts_name_only(tmp_path, built, secured, monkeypatch):  # noqa: F811
+    """SSL_CERT_FILE stands for the system's store. The certificate is for localhost."""
+    files = secured.files
+    monkeypatch.setenv("SSL_CERT_FILE", str(files / "ca.crt"))
+    cert = ("--cert", files / "both.pem")
+    round_trip(tmp_path, built, "-u", secured.url, *cert)
+    by_address = secured.url.replace(HOST, "127.0.0.1")
+    assert "not accepted" in refused("pull", "--key", "k", "-u", by_address, *cert)
+    assert "not accepted" in refused("pull", "--key", "k", "-u", secured.url, *cert, "--sni", "example.com")
+    round_trip(tmp_path, built, "-u", by_address, *cert, "--cacert", files / "ca.crt")
+
+
+def test_no_certificate_a_bad_one_and_no_tls_are_named(secured, tmp_path):
+    files = secured.files
+    refused("pull", "--key", "k", "-u", secured.url, "--cacert", files / "ca.crt")
+    assert "--cert: cannot use " in refused("pull", "--key", "k", "-u", secured.url, "--cacert", files / "ca.crt", "--cert",
+                                            tmp_path / "none")
+    assert "--tls-key: cannot use " in refused("pull", "--key", "k", "-u", secured.url, "--cacert", files / "ca.crt",
+                                               "--cert", files / "client.crt", "--tls-key", files / "other.key")
+    assert "--cacert: cannot read " in refused("pull", "--key", "k", "-u", secured.url, "--cacert", tmp_path / "none")
+    refused("pull", "--key", "k", "-u", secured.url.replace("rediss", "redis"))
+
+
+def test_tls_to_a_server_without_it_is_an_error_and_no_wait(server, secured):  # noqa: F811
+    assert "no TLS connection" in refused("pull", "--key", "k", "-p", server.port, "--tls", *secured.tls)
+
+
+def test_a_wrong_password_is_not_in_the_message(secured):
+    wrong = secured.url.replace(URL_PASSWORD, "wr0ng-one")
+    error = refused("pull", "--key", "k", "-u", wrong, *secured.tls)
+    assert "WRONGPASS" in error and "wr0ng-one" not in error
+    assert "--user 'alice' has no password" in refused("pull", "--key", "k", *secured.address)
+    assert "NOPERM" in refused("pull", "--key", "k", "-s", secured.server.socket)
+
+
+def test_a_server_without_auth_repeats_no_password():
+    server = Server(config={"rename-command": ("AUTH", "")}).start()  # noqa: F811
+    try:
+        error = refused("pull", "--key", "k", "-s", server.socket, "-a", "oh-no-no")
+        assert "oh-no-no" not in error and "AUTH" in error
+    finally:
+        server.close()
+
+
+def test_a_password_of_the_command_line_is_overwritten(secured):
+    """The list of processes shows stars as soon as the options are read. A socket that nobody accepts on holds the
+    tool."""
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        listener.listen(1)
+        url = "redis://%s:%s@127.0.0.1:%d" % (USER, URL_PASSWORD, listener.getsockname()[1])
+        for words in ["-u", url], ["-p", str(listener.getsockname()[1]), "-a", PASSWORD]:
+            process = subprocess.Popen([TOOL, "pull", "--key", "k", *words], stderr=subprocess.DEVNULL)
+            try:
+                connection = listener.accept()[0]  # the options are read
+                with open("/proc/%d/cmdline" % process.pid, "rb") as shown:
+                    line = shown.read().decode()
+                assert "***" in line and not any(secret in line for secret in SECRETS)
+                connection.close()
+            finally:
+                process.kill()
+                process.wait()
+
+
+@pytest.mark.parametrize("url, expected", [
+    ("http://host", "none of redis://"), ("redis://host:0", "a port is"), ("redis://host:65536", "a port is"),
+    ("redis://host:x", "a port is"), ("redis://host/x", "a database is"), ("redis://[::1", "a [ without"),
+    ("redis://:%zz@host", "a % without"), ("redis://:%4@host", "a % without"), ("redis://[::1]x:1", "something between"),
+    ("unix://path", "begins with a slash"), ("unix:///path?x=1", "?db="), ("redis://host?db=1", "after the host"),
+    ("redis://:%00@host", "a % without"),
+])
+def test_a_bad_url_is_refused_and_not_repeated(url, expected):
+    error = run("pull", "--key", "k", "-u", url, status=2)
+    assert expected in error and "--url: " in error and url not in error
+
+
+def test_words_that_do_not_go_together_are_refused(secured):
+    assert "go with --tls" in refused("pull", "--key", "k", "--cacert", secured.files / "ca.crt")
+    assert "--tls-key goes with --cert" in refused("pull", "--key", "k", "--tls", "--tls-key", "x")
+    assert "a cluster has database 0 only" in refused("pull", "--key", "k", "--cluster", "-n", 1)
+
+
+# databases
+
+
+def test_a_database_by_letter_word_and_url(tmp_path, built, server, r):  # noqa: F811
+    round_trip(tmp_path, built, "-s", server.socket, "-n", 2)
+    round_trip(tmp_path, built, "-u", "redis://127.0.0.1:%d/3" % server.port)
+    round_trip(tmp_path, built, "-u", "unix://%s?db=4" % server.socket)
+    for number in range(16):
+        r.execute_command("SELECT", number)
+        assert r.keys() == ([b"k"] if number in (2, 3, 4) else [])
+    r.execute_command("SELECT", 0)
+
+
+# what is there instead
+
+
+def test_a_server_without_the_module_is_named(built):  # noqa: F811
+    server = Server(module=None).start()  # noqa: F811
+    try:
+        assert "key 'k': no module: the server has no BF.LOADCHUNK" in refused("push", built, "--key", "k", "-s", server.socket)
+        assert "no module: the server has no BF.SCANDUMP" in refused("pull", "--key", "k", "-s", server.socket)
+        assert server.call("DBSIZE").plain == 0
+    finally:
+        server.close()
+
+
+def test_a_key_of_another_type_is_named_with_its_type(server, r):  # noqa: F811
+    r.lpush("list", "x")
+    assert "key 'list': a list, not a filter (WRONGTYPE" in refused("pull", "--key", "list", "-s", server.socket)
+
+
+# clusters
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    it = Cluster()
+    yield it
+    it.close()
+
+
+def test_in_a_cluster_the_node_of_the_key_is_found(tmp_path, built, cluster):  # noqa: F811
+    for i in range(3):
+        key = cluster.keys_of(i)
+        for node in cluster.nodes:
+            back = tmp_path / "back"
+            run("push", built, "--key", key, "--replace", "--cluster", "-p", node.port)
+            run("pull", "--key", key, "--cluster", "-p", node.port, "--format", "portable", "-o", back)
+            assert back.read_bytes() == built.read_bytes()
+        assert cluster.nodes[i].call("BF.EXISTS", key, WORDS[0]).plain == 1
+    for node in cluster.nodes:
+        assert node.call("DBSIZE").plain == 1
+
+
+def test_a_slot_on_its_way_is_asked_for_where_it_goes(tmp_path, built, cluster):  # noqa: F811
+    """The key is on the importing node already; the slot is still the other's: ASK."""
+    key = next("moving%d" % n for n in range(100) if cluster.owner("moving%d" % n) == 0)
+    slot = cluster.nodes[0].call("CLUSTER", "KEYSLOT", key).plain
+    old, new = cluster.nodes[:2]
+    run("push", built, "--key", key, "-p", old.port)
+    assert new.call("CLUSTER", "SETSLOT", slot, "IMPORTING", cluster.ids[0]) == OK
+    assert old.call("CLUSTER", "SETSLOT", slot, "MIGRATING", cluster.ids[1]) == OK
+    try:
+        assert old.call("MIGRATE", "127.0.0.1", new.port, key, 0, 5000) == OK
+        back = tmp_path / "back"
+        run("pull", "--key", key, "--cluster", "-p", old.port, "--format", "portable", "-o", back)
+        assert back.read_bytes() == built.read_bytes()
+    finally:
+        for node in cluster.nodes:
+            assert node.call("CLUSTER", "SETSLOT", slot, "NODE", cluster.ids[1]) == OK
+
+
+def test_without_the_word_a_redirection_is_explained(built, cluster):  # noqa: F811
+    error = refused("push", built, "--key", cluster.keys_of(1), "-p", cluster.nodes[0].port)
+    assert "--cluster" in error and "MOVED" in error
+
+
+def test_a_redisson_filter_goes_from_the_node_that_has_it_to_the_node_of_the_key(cluster):
+    fixture = FIXTURES["redisson/bytes.bitmap"]
+    source, to = cluster.keys_of(0), cluster.keys_of(2)
+    fields = [word for pair in fixture.params["config_hash"].items() if pair[0] != "__key" for word in pair]
+    assert cluster.nodes[0].call("SET", source, fixture.data) == OK
+    assert cluster.nodes[0].call("HSET", "{%s}:config" % source, *fields).plain == 4
+    run("pull", "--redisson", source, "--key", to, "--replace", "--cluster", "-p", cluster.nodes[1].port)
+    assert cluster.nodes[2].call("BF.MEXISTS", to, *fixture.probes).plain == fixture.answers
+    assert run("pull", "--redisson", source, "--cluster", "-p", cluster.nodes[1].port, "--format", "redisson") == fixture.data

@@ -1,0 +1,167 @@
+"""bloomport list: every filter of a server, of all databases and nodes, and an exit status for alerts."""
+
+import json
+import os
+import pty
+import re
+import select
+import subprocess
+
+import pytest
+
+from secured import PASSWORD, Cluster, Secured
+from test_growing import facts_of
+from test_tool import TOOL, WORDS, r, run, server  # noqa: F401  (fixtures)
+
+from redis_server import Server
+from redisbloom import FIXTURES
+
+
+def listed(*options, status=0):
+    return json.loads(run("list", "--json", *options, status=status))
+
+
+@pytest.fixture
+def some(r):  # noqa: F811
+    """Filters of several kinds, and other keys between them."""
+    r.execute_command("BF.RESERVE", "half", 0.01, 1000)
+    r.execute_command("BF.MADD", "half", *WORDS[:500])
+    r.execute_command("BF.RESERVE", "grown", 0.01, 100)
+    r.execute_command("BF.MADD", "grown", *WORDS[:600])
+    r.execute_command("BF.RESERVE", "empty", 0.01, 10, "LAYOUT", "BLOCKED")
+    r.execute_command("BF.RESERVE", "window", 0.01, 100000, "WINDOW", 3600)
+    r.restore("theirs", 0, FIXTURES["grown"].payload)
+    r.mset({"other%d" % i: "x" for i in range(3000)})
+    return r
+
+
+def test_every_filter_is_listed_with_what_bf_stats_says(some, server):  # noqa: F811
+    rows = {row["key"]: row for row in listed("-s", server.socket)}
+    assert set(rows) == {"half", "grown", "empty", "window", "theirs"}
+    for key, row in rows.items():
+        facts = facts_of(some, key)
+        assert row["layout"] == facts["layout"].decode().lower() and row["state"] == facts["state"].decode()
+        assert (row["items"], row["capacity"], row["bytes"]) == (facts["items"], facts["capacity"], facts["bytes"])
+        assert row["layers"] == len(facts["layers"]) and row["db"] == 0
+        assert row["error_rate"] == float(facts["current error rate"])
+        assert row["promised_error_rate"] == float(facts["promised error rate"])
+        assert row["utilisation"] == pytest.approx(float(facts["utilisation"]))
+
+
+@pytest.mark.parametrize("word, field", [("utilisation", "utilisation"), ("items", "items"), ("capacity", "capacity"),
+                                         ("error", "error_rate"), ("bytes", "bytes")])
+def test_numbers_are_sorted_the_largest_first(some, server, word, field):  # noqa: F811
+    values = [row[field] for row in listed("-s", server.socket, "--sort", word)]
+    assert values == sorted(values, reverse=True)
+    if word == "utilisation":
+        assert listed("-s", server.socket) == listed("-s", server.socket, "--sort", word)
+
+
+def test_keys_are_sorted_by_their_bytes_and_a_bad_order_is_refused(some, server):  # noqa: F811
+    keys = [row["key"] for row in listed("-s", server.socket, "--sort", "key")]
+    assert keys == sorted(keys)
+    assert "none of utilisation" in run("list", "-s", server.socket, "--sort", "size", status=2)
+
+
+def test_the_table_has_a_row_for_each(some, server):  # noqa: F811
+    head, *rows = run("list", "-s", server.socket, "--sort", "key").decode().splitlines()
+    assert head.split() == ["key", "layout", "items", "capacity", "used", "error", "rate", "size", "state"]
+    assert len(rows) == 5
+    assert re.match(r"half +classic +\d{3} +1,000 +50 % +\d\S* +[\d.]+ kB  ok$", rows[2]), rows[2]
+
+
+def test_the_status_is_one_if_a_filter_is_full_or_overfilled(r, server):  # noqa: F811
+    assert listed("-s", server.socket) == []
+    r.execute_command("BF.RESERVE", "full", 0.01, 100, "NONSCALING")
+    run("list", "-s", server.socket)
+    r.execute_command("BF.MADD", "full", *WORDS[:150])
+    rows = listed("-s", server.socket, status=1)
+    assert [row["state"] for row in rows] == ["full"]
+    assert b"  full\n" in run("list", "-s", server.socket, status=1)
+    r.delete("full")
+    overfilled = bytes.fromhex("07000000" "e803000000000000") + b"\xff" * 125  # k, m, all bits set
+    r.execute_command("BF.IMPORT", "over", "FORMAT", "portable", "EXPANSION", 2, "DATA", overfilled)
+    assert listed("-s", server.socket, status=1)[0]["state"] == "overfilled"
+
+
+def test_all_databases_or_one(r, server):  # noqa: F811
+    for number in 0, 3, 15:
+        r.execute_command("SELECT", number)
+        r.execute_command("BF.ADD", "k%d" % number, "x")
+    r.execute_command("SELECT", 0)
+    assert [(row["key"], row["db"]) for row in listed("-s", server.socket, "--sort", "key")] == [("k0", 0), ("k15", 15), ("k3", 3)]
+    assert [row["key"] for row in listed("-s", server.socket, "-n", 3)] == ["k3"]
+    assert listed("-s", server.socket, "-n", 4) == []
+    table = run("list", "-s", server.socket).decode()
+    assert "db15 k15" in table and "db0 k0" in table
+
+
+def test_names_are_any_bytes_and_do_not_reach_a_terminal(r, server):  # noqa: F811
+    keys = [b"\x1b[31m\n", b"nul\0nul", b'quote"\\', b"", "café".encode()]
+    for key in keys:
+        r.execute_command("BF.ADD", key, "x")
+    rows = listed("-s", server.socket)
+    assert {bytes.fromhex(row["key_hex"]) if "key_hex" in row else row["key"].encode() for row in rows} == set(keys)
+    table = run("list", "-s", server.socket)
+    assert b"\x1b" not in table and b"\0" not in table and "café".encode() in table and len(table.splitlines()) == 6
+
+
+def test_many_filters_are_all_there(r, server):  # noqa: F811
+    pipe = r.pipeline()
+    for i in range(2500):
+        pipe.execute_command("BF.ADD", "k%d" % i, "x")
+    pipe.execute()
+    assert len({row["key"] for row in listed("-s", server.socket)}) == 2500
+
+
+def test_a_server_without_a_module_is_named():
+    bare = Server(module=None).start()
+    try:
+        assert "no module" in run("list", "-s", bare.socket, status=2)
+    finally:
+        bare.close()
+
+
+def test_watch_redraws_on_a_terminal(some, server):  # noqa: F811
+    ours, theirs = pty.openpty()
+    process = subprocess.Popen([TOOL, "list", "-s", server.socket, "--watch=0.1"], stdin=subprocess.DEVNULL, stdout=theirs,
+                               stderr=theirs)
+    try:
+        seen, is_added = b"", False
+        while b"later" not in seen:
+            assert select.select([ours], [], [], 60)[0], seen
+            seen += os.read(ours, 65536)
+            if not is_added:
+                some.execute_command("BF.ADD", "later", "x")
+                is_added = True
+        assert seen.startswith(b"\x1b[H\x1b[2J") and seen.count(b"\x1b[H\x1b[2J") > 1
+    finally:
+        process.kill()
+        process.wait()
+        os.close(ours)
+        os.close(theirs)
+
+
+def test_a_server_with_tls_and_acl_is_listed(monkeypatch):
+    monkeypatch.setenv("REDISCLI_AUTH", PASSWORD)
+    secured = Secured()
+    try:
+        secured.client.execute_command("BF.ADD", "k", "x")
+        assert [row["key"] for row in listed(*secured.address)] == ["k"]
+    finally:
+        secured.close()
+
+
+def test_every_node_of_a_cluster_is_listed():
+    cluster = Cluster()
+    try:
+        keys = [cluster.keys_of(i) for i in range(3)]
+        for node, key in zip(cluster.nodes, keys):
+            node.call("BF.ADD", key, "x")
+        rows = listed("--cluster", "-p", cluster.nodes[2].port)
+        assert {(row["key"], row["node"]) for row in rows} == {
+            (key, "127.0.0.1:%d" % node.port) for node, key in zip(cluster.nodes, keys)}
+        alone = listed("-p", cluster.nodes[2].port)
+        assert [row["key"] for row in alone] == [keys[2]]
+    finally:
+        cluster.close()

@@ -1,0 +1,164 @@
+"""How the tool speaks: help, versions, suggestions, summaries, completions."""
+
+import re
+import shutil
+import subprocess
+
+import pytest
+
+from test_tool import REPO, TOOL, WORDS, built, info, lines, run, words_file  # noqa: F401  (fixtures)
+
+COMPLETIONS = REPO / "module" / "extras" / "completions"
+
+
+def commands():
+    return re.findall(r"^  (\w+) ", run("--help").decode(), re.M)
+
+
+def said(*words, stdin=b""):
+    """Standard error of a run that ends well."""
+    done = subprocess.run([TOOL, *map(str, words)], input=stdin, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+                          check=True, timeout=60)
+    return done.stderr.decode()
+
+
+# help
+
+
+def test_help_is_one_text_however_it_is_asked_for():
+    assert run("--help") == run("-h") == run("help")
+    for command in commands():
+        text = run(command, "--help")
+        assert text == run(command, "-h") == run("help", command)
+        assert text.startswith(b"usage: bloomport " + command.encode())
+
+
+def test_every_help_has_examples_whose_options_exist():
+    for command in commands():
+        text = run("help", command).decode()
+        options, examples = text.split("\nexamples:\n")
+        assert re.findall(r"^  .*bloomport %s" % command, examples, re.M), command
+        for word in re.findall(r"(?<= )-{1,2}[a-z-]+", re.sub(r"^.*\| ", "", examples, flags=re.M)):
+            assert re.search(r" %s[ ,\[]" % word, options), (command, word)
+
+
+def test_the_version_is_the_modules():
+    source = (REPO / "module" / "core" / "version.h").read_text(encoding="utf-8")
+    numbers = re.findall(r"VERSION_(?:MAJOR|MINOR|PATCH) (\d+)", source)
+    assert run("--version").decode() == "bloomport %s\n" % ".".join(numbers)
+
+
+@pytest.mark.parametrize("words, expected", [
+    (["bild"], "unknown command 'bild' (did you mean build?), see bloomport --help"),
+    (["inf"], "(did you mean info?)"),
+    (["help", "sise"], "unknown command 'sise' (did you mean size?)"),
+    (["build", "--eror", "0.1"], "build has no option --eror (did you mean --error?), see bloomport help build"),
+    (["build", "--eror=0.1"], "build has no option --eror (did you mean --error?)"),
+    (["build", "--capcity", "5"], "did you mean --capacity?"),
+    (["build", "--format", "portible"], "there is no format 'portible' (did you mean portable?), but portable, "),
+    (["pull", "--kye", "k"], "did you mean --key?"),
+])
+def test_a_misspelt_word_gets_a_suggestion(words, expected):
+    assert expected in run(*words, status=2)
+
+
+def test_a_word_like_no_other_gets_none():
+    for words in ["frobnicate"], ["build", "--frobnicate"]:
+        assert "did you mean" not in run(*words, status=2)
+
+
+# one word for one thing
+
+
+def test_format_is_the_word_everywhere_and_the_old_ones_still_work(tmp_path, words_file):  # noqa: F811
+    path = tmp_path / "f"
+    run("build", "--format", "leveldb", "-o", path, words_file)
+    for word in "--format", "--from":
+        assert run("check", "-c", word, "leveldb", path, stdin=lines(WORDS)) == b"5000\n"
+        assert info(path, word, "leveldb")["format"] == "leveldb"
+    for word in "--format", "--to":
+        dump = run("convert", "--from", "leveldb", word, "dump", path)
+        assert dump.startswith(b"BLOOMPRT")
+
+
+# the summary
+
+
+def test_the_summary_has_items_seconds_size_and_rate(tmp_path, words_file):  # noqa: F811
+    path = tmp_path / "f"
+    assert re.fullmatch(r"5,000 items, \d+\.\d\d s, 9\.0 kB, error rate 0\.001\n",
+                        said("build", "--error", "0.001", "-o", path, words_file))
+    assert re.match(r"1 items, .*, error rate", said("build", "-o", path, stdin=b"a\n"))
+
+
+def test_quiet_says_nothing(tmp_path, words_file):  # noqa: F811
+    path = tmp_path / "f"
+    assert said("build", "-q", "-o", path, words_file) == ""
+    assert said("build", "--quiet", "-o", path) == ""
+    assert said("merge", "-q", "-o", tmp_path / "g", path, path) == ""
+
+
+def test_an_empty_input_is_said(tmp_path):
+    text = said("build", "-o", tmp_path / "f")
+    assert text.startswith("the input is empty: a filter without items was written\n0 items, ")
+
+
+def test_a_built_file_keeps_the_capacity_and_the_rate_that_were_asked_for(tmp_path):
+    path = tmp_path / "f"
+    for items, rate in (1, 0.5), (1000, 0.001), (1_000_000, 0.01), (1_100_000, 0.01):
+        run("build", "--error", rate, "-o", path, stdin=lines(b"%d" % i for i in range(items)))
+        facts = info(path)
+        assert (facts["format"], facts["capacity"]) == ("dump", items)
+        assert facts["items"] <= items and facts["items"] >= 0.98 * items
+
+
+# completions
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_the_installed_completions_are_those_of_the_tool(shell):
+    assert (COMPLETIONS / ("bloomport." + shell)).read_bytes() == run("completion", shell)
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_the_shell_accepts_its_completions(shell):
+    if not shutil.which(shell):
+        pytest.skip(shell + " is not installed")
+    subprocess.run([shell, "-n", COMPLETIONS / ("bloomport." + shell)], check=True)
+
+
+def completed_by_bash(line, cwd):
+    """What bash offers at the end of a line."""
+    words = line.split(" ")
+    script = ('source "$1"; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _bloomport; printf "%s\\n" "${COMPREPLY[@]}"')
+    done = subprocess.run(["bash", "-c", script, "bash", COMPLETIONS / "bloomport.bash", *words], cwd=cwd, check=True,
+                          stdout=subprocess.PIPE, text=True)
+    return done.stdout.split()
+
+
+def test_bash_completes_commands_options_values_and_files(tmp_path):
+    (tmp_path / "users.bloom").write_bytes(b"")
+    assert set(commands()) | {"help"} <= set(completed_by_bash("bloomport ", tmp_path))
+    assert completed_by_bash("bloomport bui", tmp_path) == ["build"]
+    assert completed_by_bash("bloomport build --err", tmp_path) == ["--error"]
+    assert completed_by_bash("bloomport build --layout bl", tmp_path) == ["blocked"]
+    assert "valkeybloom" in completed_by_bash("bloomport convert --to ", tmp_path)
+    assert completed_by_bash("bloomport info us", tmp_path) == ["users.bloom"]
+    assert completed_by_bash("bloomport build -o us", tmp_path) == ["users.bloom"]
+    assert completed_by_bash("bloomport help che", tmp_path) == ["check"]
+    assert completed_by_bash("bloomport completion z", tmp_path) == ["zsh"]
+
+
+def test_fish_completes_commands_and_values(tmp_path):
+    if not shutil.which("fish"):
+        pytest.skip("fish is not installed")
+
+    def completed(line):
+        script = "source %s; complete -C '%s'" % (COMPLETIONS / "bloomport.fish", line)
+        done = subprocess.run(["fish", "--no-config", "-c", script], cwd=tmp_path, stdout=subprocess.PIPE, check=True,
+                              text=True)
+        return [row.split("\t")[0] for row in done.stdout.splitlines()]
+
+    assert set(commands()) <= set(completed("bloomport "))
+    assert completed("bloomport build --layout bl") == ["blocked"]
+    assert completed("bloomport build --err") == ["--error"]

@@ -1,0 +1,286 @@
+"""add and check --server: the items of files into and against a filter on a server."""
+
+import json
+import os
+import pty
+import re
+import select
+import signal
+import socket
+import subprocess
+import threading
+import time
+
+import pytest
+
+from secured import PASSWORD, Cluster, Secured
+from test_growing import facts_of, same_bits
+from test_input import ENCODERS
+from test_manners import said
+from test_push import heed_signals
+from test_tool import OTHERS, TOOL, WORDS, lines, r, run, server  # noqa: F401  (fixtures)
+
+from redis_server import INSTRUMENTED
+
+NUMBERS = [b"%d" % i for i in range(50_000)]  # five pieces
+
+
+@pytest.fixture(params=["bulk", "many"])
+def way(request, r, server):  # noqa: F811
+    """The options of a connection, by BF.BULKADD or, where the server does not tell its commands, by BF.MADD."""
+    if request.param == "bulk":
+        return ["-s", server.socket]
+    r.execute_command("ACL", "SETUSER", "old", "on", ">pw", "~*", "+@all", "-command", "-bf.bulkadd", "-bf.bulkexists")
+    return ["-s", server.socket, "--user", "old", "-a", "pw"]
+
+
+def calls(r, name):  # noqa: F811
+    return r.info("commandstats").get("cmdstat_" + name, {}).get("calls", 0)
+
+
+def test_every_item_is_added_as_the_server_adds_it(tmp_path, r, way):  # noqa: F811
+    path = tmp_path / "items"
+    path.write_bytes(lines(NUMBERS))
+    for key in "own", "k":
+        r.execute_command("BF.RESERVE", key, 0.01, 1000)
+    for i in range(0, len(NUMBERS), 10_000):
+        r.execute_command("BF.MADD", "own", *NUMBERS[i:i + 10_000])
+    r.config_resetstat()
+    run("add", "--key", "k", *way, path)
+    assert facts_of(r, "k") == facts_of(r, "own") and r.execute_command("BF.DEBUG", "k") == r.execute_command("BF.DEBUG", "own")
+    assert same_bits(r, "k", "own")
+    used, other = ("bf.bulkadd", "bf.madd") if len(way) == 2 else ("bf.madd", "bf.bulkadd")
+    assert (calls(r, used), calls(r, other)) == (5, 0)
+
+
+def test_the_summary_counts_items_and_new_ones(r, way):  # noqa: F811
+    text = said("add", "--key", "k", "--error", 1e-6, "--capacity", "10K", *way, stdin=lines(WORDS[:3000] + WORDS[:1000]))
+    assert re.match(r"4,000 items, 3,000 of them new, \d+\.\d\d s, [\d,]+ a second\n$", text)
+    assert said("add", "-q", "--key", "k", *way, stdin=b"a\n") == ""
+    assert "the input is empty: nothing was added\n" in said("add", "--key", "k", *way)
+
+
+def test_check_prints_what_the_servers_filter_may_contain(tmp_path, r, way):  # noqa: F811
+    r.execute_command("BF.RESERVE", "k", 0.01, 100_000)
+    run("add", "--key", "k", *way, stdin=lines(NUMBERS))
+    mixed = [item for pair in zip(NUMBERS, [b"x" + n for n in NUMBERS]) for item in pair]
+    answers = []
+    for i in range(0, len(mixed), 10_000):
+        answers += r.execute_command("BF.MEXISTS", "k", *mixed[i:i + 10_000])
+    there = [item for item, answer in zip(mixed, answers) if answer]
+    absent = [item for item, answer in zip(mixed, answers) if not answer]
+    path = tmp_path / "items"
+    path.write_bytes(lines(mixed))
+    assert run("check", "--server", "--key", "k", *way, path) == lines(there)
+    assert run("check", "--server", "--key", "k", *way, "--absent", stdin=lines(mixed)) == lines(absent)
+    assert run("check", "--server", "--key", "k", *way, "-c", path) == b"%d\n" % len(there)
+    assert run("check", "--server", "--key", "k", *way, "-c", stdin=b"nowhere at all\n", status=1) == b"0\n"
+
+
+def test_items_are_any_bytes_in_all_spellings(tmp_path, r, way):  # noqa: F811
+    odd = [b"", b"a\nb", b"\n", b"\0", b"\xff" * 3, b"x" * 3_000_000, b"last"]
+    run("add", "--key", "k", *way, "--hex", stdin=lines(item.hex().encode() for item in odd))
+    assert r.execute_command("BF.MEXISTS", "k", *odd, "other") == [1] * len(odd) + [0]
+    hexed = lines(item.hex().encode() for item in odd)
+    assert run("check", "--server", "--key", "k", *way, "--hex", stdin=hexed) == hexed
+    r.delete("k")
+    run("add", "--key", "k", *way, "-0", stdin=lines([b"a\nb", b"", b"c"], b"\0"))
+    assert run("check", "--server", "--key", "k", *way, "-0", stdin=b"a\nb\0\0c\0d\0") == b"a\nb\0\0c\0"
+    csv = b"1,alice\n2,bob\n"
+    run("add", "--key", "k", *way, "--column", 2, "--delimiter", ",", stdin=csv)
+    assert run("check", "--server", "--key", "k", *way, "--column", 2, "--delimiter", ",", stdin=csv + b"3,carol\n") == csv
+
+
+@pytest.mark.parametrize("name", ENCODERS)
+def test_compressed_files_go_in_as_they_are(tmp_path, r, server, name):  # noqa: F811
+    path = tmp_path / "packed"
+    path.write_bytes(ENCODERS[name](lines(NUMBERS)))
+    run("add", "--key", "k", "-s", server.socket, path)
+    assert run("check", "--server", "--key", "k", "-s", server.socket, "-c", path) == b"50000\n"
+
+
+def test_a_new_filter_gets_the_parameters_and_an_old_one_keeps_its_own(r, server):  # noqa: F811
+    where = ("--key", "k", "-s", server.socket)
+    run("add", *where, "--error", 0.001, "--capacity", "2K", "--expansion", 4, "--layout", "blocked", stdin=b"a\n")
+    facts = facts_of(r, "k")
+    assert (facts["capacity"], facts["expansion"], facts["layout"]) == (2000, 4, b"BLOCKED")
+    assert float(facts["promised error rate"]) == 0.001
+    assert "'k' exists, and keeps its parameters" in said("add", *where, "--error", 0.5, stdin=b"b\n")
+    assert float(facts_of(r, "k")["promised error rate"]) == 0.001
+    run("add", "--key", "bits", "-s", server.socket, "--bits-per-key", 12, stdin=b"a\n")
+    assert float(facts_of(r, "bits")["bits per key"]) == 12
+
+
+# ending early
+
+
+def test_a_full_filter_names_the_line_to_continue_from(tmp_path, r, way):  # noqa: F811
+    path = tmp_path / "items"
+    path.write_bytes(lines(NUMBERS))
+    r.execute_command("BF.RESERVE", "k", 1e-6, 23_456, "NONSCALING")
+    error = run("add", "--key", "k", *way, path, status=2)
+    assert "key 'k': " in error and "full" in error
+    line = int(re.search(r"--from-line (\d+) continues", error).group(1))
+    assert line == 23_457 and "; 23456 items are done" in error
+    r.execute_command("BF.RESERVE", "larger", 1e-6, 50_000)
+    run("add", "--key", "larger", *way, "--from-line", line, path)
+    assert r.execute_command("BF.CARD", "larger") == len(NUMBERS) - 23_456
+
+
+class Cut:
+    """A proxy that cuts the connection when so many bytes of the tool have passed."""
+
+    def __init__(self, path, target, after):
+        self.listener = socket.socket(socket.AF_UNIX)
+        self.listener.bind(str(path))
+        self.listener.listen(1)
+        self.target, self.after = target, after
+        threading.Thread(target=self.serve, daemon=True).start()
+
+    def serve(self):
+        tool = self.listener.accept()[0]
+        end = socket.socket(socket.AF_UNIX)
+        end.connect(self.target)
+        threading.Thread(target=self.back, args=(end, tool), daemon=True).start()
+        count = 0
+        while data := tool.recv(4096):
+            count += len(data)
+            if count > self.after:
+                tool.shutdown(socket.SHUT_RDWR)
+                end.shutdown(socket.SHUT_RDWR)
+                return
+            end.sendall(data)
+
+    @staticmethod
+    def back(end, tool):
+        try:
+            while data := end.recv(65536):
+                tool.sendall(data)
+        except OSError:
+            pass
+
+
+def test_a_lost_connection_names_the_line_and_nothing_is_lost(tmp_path, r, server):  # noqa: F811
+    items = [b"%d" % i for i in range(300_000)]
+    path = tmp_path / "items"
+    path.write_bytes(lines(items))
+    r.execute_command("BF.RESERVE", "k", 0.001, 300_000)
+    Cut(tmp_path / "proxy", server.socket, 1_000_000)
+    error = run("add", "--key", "k", "-s", tmp_path / "proxy", path, status=2)
+    assert "connection lost" in error
+    line = int(re.search(r"--from-line (\d+) continues", error).group(1))
+    assert 1 <= line < 150_000
+    run("add", "--key", "k", "-s", server.socket, "--from-line", line, path)
+    assert run("check", "--server", "--key", "k", "-s", server.socket, "-c", path) == b"300000\n"
+
+
+def test_a_signal_ends_it_between_two_pieces_and_names_the_line(r, server):  # noqa: F811
+    process = subprocess.Popen([TOOL, "add", "--key", "k", "-s", server.socket], stdin=subprocess.PIPE, stderr=subprocess.PIPE,
+                               preexec_fn=heed_signals)
+    try:
+        process.stdin.write(lines(NUMBERS[:25_000]))
+        process.stdin.flush()
+        while r.execute_command("BF.EXISTS", "k", NUMBERS[24_999]) == 0:
+            time.sleep(0.01)
+        process.send_signal(signal.SIGTERM)
+        process.stdin.write(lines(NUMBERS[25_000:26_000]))
+        error = process.communicate(timeout=60)[1].decode()
+        assert process.returncode == -signal.SIGTERM
+        match = re.fullmatch(r"interrupted; (\d+) items are done: --from-line (\d+) continues\n", error)
+        done = int(match.group(1))
+        assert int(match.group(2)) == done + 1 and done >= 25_000
+        assert all(r.execute_command("BF.MEXISTS", "k", *NUMBERS[:done]))
+    finally:
+        process.kill()
+        process.wait()
+
+
+# terminals and pipes
+
+
+def test_a_line_is_answered_before_the_next_one_comes(r, way):  # noqa: F811
+    r.execute_command("BF.MADD", "k", *WORDS[:3])
+    with subprocess.Popen([TOOL, "check", "--server", "--key", "k", *way], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                          bufsize=0) as process:
+        for word in WORDS[:3]:
+            process.stdin.write(word + b"\n")
+            assert process.stdout.read(100) == word + b"\n"
+        process.stdin.close()
+    assert process.returncode == 0
+
+
+def test_a_terminal_sees_how_far_it_is(r, server):  # noqa: F811
+    ours, theirs = pty.openpty()
+    process = subprocess.Popen([TOOL, "add", "--key", "k", "-s", server.socket], stdin=subprocess.PIPE, stderr=theirs)
+    try:
+        seen = b""
+        while b"\radding" not in seen:
+            process.stdin.write(lines(NUMBERS))
+            process.stdin.flush()
+            if select.select([ours], [], [], 0)[0]:
+                seen += os.read(ours, 4096)
+        process.stdin.close()
+        while b"a second" not in seen:
+            seen += os.read(ours, 4096)
+        assert process.wait(60) == 0
+        assert re.search(rb"\radding +\d+.*\r\x1b\[K[\d,]+ items, ", seen, re.S), seen
+    finally:
+        process.kill()
+        process.wait()
+        os.close(ours)
+        os.close(theirs)
+
+
+@pytest.mark.skipif(INSTRUMENTED, reason="a sanitizer has memory of its own")
+def test_it_takes_no_more_memory_for_twenty_times_the_items(tmp_path, r, server):  # noqa: F811
+    peaks = []
+    for n in 100_000, 2_000_000:
+        path = tmp_path / "items"
+        path.write_bytes(lines(b"%d" % i for i in range(n)))
+        done = subprocess.run(["/usr/bin/python3", "-c", "import os, resource, subprocess, sys; subprocess.run(sys.argv[1:], "
+                               "check=True); print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)", TOOL, "add", "-q",
+                               "--key", "k", "-s", server.socket, path], check=True, stdout=subprocess.PIPE)
+        peaks.append(int(done.stdout))
+    assert peaks[1] < peaks[0] + 4000 and peaks[1] < 60_000, peaks  # kB
+
+
+# what is wrong
+
+
+def test_missing_keys_and_other_types_are_named(r, server):  # noqa: F811
+    where = ("-s", server.socket)
+    assert "key 'none': there is no such key" in run("check", "--server", "--key", "none", *where, status=2)
+    assert "--key is missing" in run("check", "--server", *where, status=2)
+    assert "--key is missing" in run("add", *where, status=2)
+    r.set("s", "x")
+    for words in ["add"], ["check", "--server"]:
+        assert "key 's': WRONGTYPE" in run(*words, "--key", "s", *where, stdin=b"a\n", status=2)
+    assert "No such file" in run("add", "--key", "k", *where, "nofile", status=2)
+
+
+# TLS, clusters
+
+
+def test_tls_and_acl(tmp_path, monkeypatch):
+    monkeypatch.setenv("REDISCLI_AUTH", PASSWORD)
+    secured = Secured()
+    try:
+        run("add", "--key", "k", *secured.address, stdin=lines(NUMBERS))
+        assert run("check", "--server", "--key", "k", *secured.address, "-c", stdin=lines(NUMBERS)) == b"50000\n"
+        assert secured.client.execute_command("BF.MEXISTS", "k", *NUMBERS[:1000]) == [1] * 1000
+    finally:
+        secured.close()
+
+
+def test_in_a_cluster_the_items_go_where_the_key_is():
+    cluster = Cluster()
+    try:
+        for i in range(3):
+            where = ("--key", cluster.keys_of(i), "--cluster", "-p", cluster.nodes[0].port)
+            run("add", *where, stdin=lines(OTHERS))
+            assert run("check", "--server", *where, "-c", stdin=lines(OTHERS)) == b"5000\n"
+            assert cluster.nodes[i].call("DBSIZE").plain == 1
+        rows = json.loads(run("list", "--json", "--cluster", "-p", cluster.nodes[1].port))
+        assert len(rows) == 3
+    finally:
+        cluster.close()
