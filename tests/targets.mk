@@ -97,7 +97,8 @@ $(NEIGHBOUR_SO) $(FLOOR_SO) $(CLOCK_SO):
 $(if $(FUZZER),$(filter-out %/rate.o %/sizing.o %/layer.o %/blocked.o,$(PURE_OBJ) $(TOOL_OBJ)): SANITIZE += $(FUZZER)-no-link -fno-sanitize-coverage=trace-cmp)
 
 $(UNIT): LIBRARIES = -lcmocka
-$(addprefix $(OBJ)/tests/fuzz/,fuzz_items fuzz_file): $(addprefix $(OBJ)/rdb/tool/,items.o decoder.o file.o output.o recognise.o progress.o threads.o)
+$(addprefix $(OBJ)/tests/fuzz/,fuzz_items fuzz_file): $(addprefix $(OBJ)/rdb/tool/,items.o decoder.o file.o output.o recognise.o sst.o progress.o threads.o)
+$(OBJ)/tests/fuzz/fuzz_sst: $(OBJ)/rdb/tool/sst.o
 $(FUZZ): $(FUZZ_SHARED)
 $(FUZZ): LIBRARIES = $(FUZZER) $(if $(filter %/fuzz_items %/fuzz_file,$@),$(DECODERS))
 $(OBJ)/tests/bench/read_items: $(addprefix $(OBJ)/rdb/tool/,items.o decoder.o threads.o)
@@ -170,7 +171,7 @@ test-large: $(SO) $(TOOL) $(LARGE) | $(DEPS) ## slow tests and those that need g
 	@set -e; for program in $(if $(T),$(filter %/$(T),$(LARGE)),$(LARGE)); do $$program; done
 	@$(if $(filter %/$(T),$(LARGE)),:,$(RUN_TESTS) --server tests/large$(if $(T),/$(T).py))
 
-test-damaged: ## every damaged variant of RedisBloom's and valkey-bloom's recorded dumps, under the sanitizers
+test-damaged: ## every damaged variant of RedisBloom's, valkey-bloom's and other libraries' files, under the sanitizers
 	@$(MAKE) --no-print-directory FLAVOUR=asan CC=gcc test-large T=test_damaged_dumps
 
 test-interop: $(SO) $(TOOL) | $(DEPS) ## other languages and libraries read and write our filters, toolchains installed: T=go for one
@@ -189,7 +190,7 @@ asan: ## `make test` under AddressSanitizer and UBSan; any report is a failure
 	@$(MAKE) --no-print-directory FLAVOUR=asan CC=gcc test
 
 # A selection: all of it would take hours under valgrind, and most of it has but one thread.
-SOME_UNIT = $(filter-out %/test_rates %/test_sizing %/test_statistics,$(UNIT)) $(FUZZ)
+SOME_UNIT = $(filter-out %/test_rates %/test_scheme_rates %/test_sizing %/test_statistics,$(UNIT)) $(FUZZ)
 SOME_SERVER = background every_command faults fuzz growth import loadchunk memory small_filters
 test-some: $(SO) $(FAULTS_SO) $(TOOL) $(SOME_UNIT) | $(DEPS)
 	@$(RUN_TESTS) --unit $(SOME_UNIT) --server $(SOME_SERVER:%=tests/server/test_%.py) $(if $(filter tsan,$(FLAVOUR)),tests/cli)

@@ -30,16 +30,33 @@ static bool has_own_sizes(const struct options *options) {
            formats_has_sizes((enum format)options->format);
 }
 
+/* Options that do not go with the format that is to be written. */
+static void check_format(const struct options *options) {
+    const char *name = options->format == FILE_UNKNOWN ? "" : file_format_name(options->format);
+    if (options->variant != VARIANT_NONE && options->format != FILE_CASSANDRA) {
+        tool_die("--variant goes with --format cassandra only");
+    }
+    if (options->format == FILE_REDISSON) {
+        tool_die("build cannot make a Redisson filter: m and k are in a hash on the server, "
+                 "{name}:config. Make it with Redisson, and pull --redisson reads it");
+    }
+    if (!has_own_sizes(options)) return;
+    if (options->has_layout || options->has_scheme) {
+        tool_die("--format %s has a layout and a hash of its own, leave --layout and --hash out",
+                 name);
+    }
+    if (options->expansion != 0) {
+        tool_die("--format %s has one layer: it does not go with --expansion", name);
+    }
+}
+
 /* A format that exists for one layout only implies it, unless the user names another. */
 static struct options with_implied(const struct options *given) {
     struct options options = *given;
     bool names_none = !options.has_layout && !options.has_scheme;
     bool is_parquet = options.format == (enum file_format)FORMAT_PARQUET;
     if (is_parquet && names_none) options.layout = LAYOUT_BLOCKED;
-    if (has_own_sizes(&options) && !names_none) {
-        tool_die("--format %s has a layout and a hash of its own, leave --layout and --hash out",
-                 file_format_name(options.format));
-    }
+    check_format(given);
     if (options.bits_per_key == 0 && options.error_rate == 0) {
         options.error_rate = DEFAULT_ERROR_RATE;
     }
@@ -79,7 +96,7 @@ static struct filter *new_filter(const struct options *options, uint64_t capacit
     struct filter *filter;
     enum status st = filter_new(&params, FILTER_NO_LIMIT, &filter);
     if (st != STATUS_OK) refuse(st, options);
-    if (options->format != FILE_UNKNOWN) file_check_format(filter, options->format);
+    if (options->format != FILE_UNKNOWN) file_check_format(filter, options->format, VARIANT_NONE);
     return filter;
 }
 
@@ -179,15 +196,21 @@ static void spool_items(struct spool *spool, const struct reader *reader,
     progress_end(&progress);
 }
 
+/* A spool keeps hashes and not items, which some schemes need for each position. */
+static void check_spool(const struct filter *shape, const struct options *options) {
+    if (!scheme_row(shape->scheme)->reads_item) return;
+    bool is_remote = options->from_set || options->from_keys;
+    const char *name = tool_scheme_name(shape->scheme);
+    if (is_remote) tool_die("a filter with hash %s needs items from files or a pipe", name);
+    tool_die("a filter with hash %s needs --capacity, or items from plain files", name);
+}
+
 static struct filter *build_from_spool(struct filter *filter, const struct reader *reader,
                                        const struct options *options, uint64_t *count) {
     struct spool_source from = {.source = {take_hashes, hashes_are_there}};
     struct filter *any = filter ? filter : new_filter(options, 1), shape = shape_of(any);
     if (!filter) filter_free(any);
-    if (scheme_row(shape.scheme)->reads_item) {
-        tool_die("--format %s needs items from files, or --capacity",
-                 file_format_name(options->format));
-    }
+    check_spool(&shape, options);
     spool_open(&from.spool);
     spool_items(&from.spool, reader, &shape);
     *count = spool_count(&from.spool);
@@ -262,7 +285,8 @@ int build_run(const struct options *given) {
     struct filter *filter = is_remote ? build_from_members(like, options, &count)
                                       : build_from_inputs(like, options, &count);
     bool is_chosen = options->format != FILE_UNKNOWN;
-    file_save(filter, is_chosen ? options->format : file_default_format(filter), options->output);
+    file_save(filter, is_chosen ? options->format : file_default_format(filter), options->variant,
+              options->output);
     if (count == 0) report_note("the input is empty: a filter without items was written");
     report_filter("", filter, count);
     filter_free(filter);

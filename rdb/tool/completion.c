@@ -15,6 +15,7 @@ static const char *words_of(const char *kind) {
     if (strcmp(kind, "layout") == 0) return "classic blocked counting ";
     if (strcmp(kind, "order") == 0) return "utilisation key items capacity error bytes ";
     if (strcmp(kind, "hash") == 0) return "xxh64 fnv1a ";
+    if (strcmp(kind, "variant") == 0) return "old 3.x 4.x ";
     if (strcmp(kind, "format") != 0) return NULL;
     size_t len = 0;
     for (int i = 0; i < FILE_UNKNOWN; i++) {
@@ -67,7 +68,7 @@ static void print_bash_kind(const char *kind) {
 }
 
 static void print_bash_values(void) {
-    static const char *const kinds[] = {"format", "layout", "hash", "order", "file"};
+    static const char *const kinds[] = {"format", "variant", "layout", "hash", "order", "file"};
     puts("    case ${COMP_WORDS[1]}:$previous in");
     for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
         print_bash_kind(kinds[i]);

@@ -15,7 +15,8 @@ int convert_run(const struct options *options) {
     options_need_operands(options, 1, 1, "the filter's file");
     if (options->format == FILE_UNKNOWN) tool_die("--to is missing: the format to convert to");
     struct filter *filter = file_load(options->operands[0], options, NULL);
-    file_save(filter, options->format, options->output);
+    file_save(filter, options->format, file_variant(options->operands[0], options),
+              options->output);
     report_filter("", filter, filter_items(filter));
     filter_free(filter);
     return TOOL_OK;
@@ -93,8 +94,9 @@ int merge_run(const struct options *options) {
         if (!is_repeated(files, i, path)) add_file(sum, path, options);
     }
     mem_free(files);
+    if (format == FILE_SST) format = (enum file_format)FORMAT_ROCKSDB; // what is inside a table
     if (options->format != FILE_UNKNOWN) format = options->format;
-    file_save(sum, format, options->output);
+    file_save(sum, format, file_variant(options->operands[0], options), options->output);
     report_filter("", sum, filter_items(sum));
     filter_free(sum);
     return TOOL_OK;

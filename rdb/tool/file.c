@@ -13,10 +13,12 @@
 #include "rdb/tool/output.h"
 #include "rdb/tool/progress.h"
 #include "rdb/tool/recognise.h"
+#include "rdb/tool/sst.h"
 #include "rdb/tool/tool.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -25,6 +27,7 @@
 #define FIRST_READ ((size_t)64 * 1024)
 
 const char *file_format_name(enum file_format format) {
+    if (format == FILE_SST) return "sst";
     return format == FILE_DUMP ? "dump" : formats_name((enum format)format);
 }
 
@@ -61,18 +64,29 @@ static struct bytes read_all(int fd, const char *path, size_t size) {
     }
 }
 
+struct input {
+    const char *path;
+    int fd;
+    bool is_stdin, is_regular;
+    size_t size; // of a regular file that is not standard input, else 0
+};
+
+static struct input open_input(const char *path) {
+    struct input in = {.path = path, .is_stdin = strcmp(path, "-") == 0};
+    in.fd = in.is_stdin ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
+    struct stat stat;
+    if (in.fd < 0 || fstat(in.fd, &stat) != 0) tool_die("%s: %s", path, strerror(errno));
+    in.is_regular = S_ISREG(stat.st_mode) && !in.is_stdin;
+    if (in.is_regular) in.size = (size_t)stat.st_size;
+    return in;
+}
+
 /* Files are read and not mapped: if a mapped file is truncated while it is decoded, SIGBUS ends the
  * process. */
-static struct bytes get_bytes(const char *path) {
-    bool is_stdin = strcmp(path, "-") == 0;
-    int fd = is_stdin ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
-    struct stat stat;
-    if (fd < 0 || fstat(fd, &stat) != 0) tool_die("%s: %s", path, strerror(errno));
-    size_t expected = S_ISREG(stat.st_mode) && !is_stdin ? (size_t)stat.st_size : 0;
+static struct bytes get_bytes(const struct input *in) {
     // With one byte more, the end of the file is found without a larger buffer.
-    struct bytes bytes = read_all(fd, path, expected ? expected + 1 : FIRST_READ);
-    if (bytes.len < expected) tool_die("%s: became shorter while it was read", path);
-    if (!is_stdin) close(fd);
+    struct bytes bytes = read_all(in->fd, in->path, in->size ? in->size + 1 : FIRST_READ);
+    if (bytes.len < in->size) tool_die("%s: became shorter while it was read", in->path);
     return bytes;
 }
 
@@ -106,33 +120,116 @@ fail:
     return STATUS_CORRUPT;
 }
 
+enum variant file_variant(const char *path, const struct options *options) {
+    return options->variant != VARIANT_NONE ? options->variant : recognise_variant(path);
+}
+
 /* The format of a file when the user names none. What resembles nothing is read as portable, whose
- * decoder has the error. */
-static enum file_format recognise(const char *path, const struct bytes *bytes) {
+ * decoder has the error. FILE_UNKNOWN: it is no filter, and `fault` says what it is. */
+static enum file_format recognise(const char *path, const struct bytes *bytes,
+                                  char fault[FILE_FAULT]) {
+    bool is_named = recognise_variant(path) != VARIANT_NONE;
+    if (is_named && recognise_cassandra(bytes->at, bytes->len)) return FILE_CASSANDRA;
     enum file_format format = recognise_format(bytes->at, bytes->len);
     if (format != FILE_UNKNOWN) return format;
     const char *other = recognise_other(bytes->at, bytes->len);
-    if (other) tool_die("%s: not a filter file (looks like %s)", path, other);
-    return FILE_PORTABLE;
+    if (!other) return FILE_PORTABLE;
+    snprintf(fault, FILE_FAULT, "not a filter file (looks like %s)", other);
+    return FILE_UNKNOWN;
+}
+
+static struct filter *decode_as(enum file_format format, const struct bytes *bytes,
+                                const struct formats_options *how, char fault[FILE_FAULT]) {
+    struct filter *filter = NULL;
+    const char *field = NULL;
+    enum status st = format == FILE_DUMP
+                         ? decode_dump(bytes, &filter, &field)
+                         : formats_decode((enum format)format, bytes->at, bytes->len, how,
+                                          FILTER_NO_LIMIT, &filter, &field);
+    if (st == STATUS_NOMEM) snprintf(fault, FILE_FAULT, "no memory for it");
+    if (st == STATUS_CORRUPT) {
+        snprintf(fault, FILE_FAULT, "bad %s data: %s", file_format_name(format), field);
+    }
+    return st == STATUS_OK ? filter : NULL;
+}
+
+/* What would be a puzzle as the error of a decoder. */
+static bool has_all(enum file_format format, const struct formats_options *how,
+                    char fault[FILE_FAULT]) {
+    if (format == FILE_REDISSON) {
+        snprintf(fault, FILE_FAULT,
+                 "Redisson's bits say nothing of m and k, which are on its server in "
+                 "{name}:config: pull --redisson reads both");
+    } else if (format == FILE_CASSANDRA && how->variant == VARIANT_NONE) {
+        snprintf(fault, FILE_FAULT,
+                 "--from cassandra needs --variant old, 3.x or 4.x: the bytes do not tell which "
+                 "it is, nor does the file's name");
+    } else {
+        return true;
+    }
+    return false;
+}
+
+static struct filter *decode_table(const struct sst *table, const struct formats_options *how,
+                                   char fault[FILE_FAULT]) {
+    struct bytes block;
+    const char *obstacle = sst_take_filter(table, &block.at, &block.len);
+    if (obstacle) {
+        snprintf(fault, FILE_FAULT, "no filter can be extracted from this table: %s", obstacle);
+        return NULL;
+    }
+    struct filter *filter = decode_as((enum file_format)FORMAT_ROCKSDB, &block, how, fault);
+    mem_free(block.at);
+    return filter;
+}
+
+/* Reads what is open. Of a table that can be read at any place, only the parts that are needed are
+ * read. */
+static struct filter *read_input(const struct input *in, enum file_format *format,
+                                 const struct formats_options *how, char fault[FILE_FAULT]) {
+    struct sst table = {.fd = in->fd, .path = in->path, .size = in->size};
+    bool is_named = *format != FILE_UNKNOWN;
+    bool may_be_table = in->is_regular && (!is_named || *format == FILE_SST);
+    if (may_be_table && sst_is_table(&table)) {
+        *format = FILE_SST;
+        return decode_table(&table, how, fault);
+    }
+    struct bytes bytes = get_bytes(in);
+    if (!is_named) *format = recognise(in->path, &bytes, fault);
+    struct filter *filter = NULL;
+    if (*format == FILE_SST) {
+        table = (struct sst){.bytes = bytes.at, .path = in->path, .size = bytes.len};
+        filter = decode_table(&table, how, fault);
+    } else if (*format != FILE_UNKNOWN && has_all(*format, how, fault)) {
+        filter = decode_as(*format, &bytes, how, fault);
+    }
+    mem_free(bytes.at);
+    return filter;
+}
+
+struct filter *file_try(const char *path, const struct options *options, enum file_format *format,
+                        char fault[FILE_FAULT]) {
+    struct formats_options how = {.capacity = options->capacity,
+                                  .scheme = options->scheme,
+                                  .variant = file_variant(path, options),
+                                  .keep_foreign = true};
+    struct input in = open_input(path);
+    *format = options->from;
+    struct filter *filter = read_input(&in, format, &how, fault);
+    if (!in.is_stdin) close(in.fd);
+    bool is_cassandra = *format == FILE_CASSANDRA || options->format == FILE_CASSANDRA;
+    if (filter && options->variant != VARIANT_NONE && !is_cassandra) {
+        tool_die("--variant goes with cassandra, and %s is %s", path, file_format_name(*format));
+    }
+    return filter;
 }
 
 struct filter *file_load(const char *path, const struct options *options,
                          enum file_format *format) {
-    struct bytes bytes = get_bytes(path);
-    bool is_named = options->from != FILE_UNKNOWN;
-    enum file_format found = is_named ? options->from : recognise(path, &bytes);
-    struct formats_options how = {.capacity = options->capacity,
-                                  .scheme = options->scheme,
-                                  .variant = options->variant,
-                                  .keep_foreign = true};
-    struct filter *filter = NULL;
-    const char *fault = NULL;
-    enum status st = found == FILE_DUMP ? decode_dump(&bytes, &filter, &fault)
-                                        : formats_decode((enum format)found, bytes.at, bytes.len,
-                                                         &how, FILTER_NO_LIMIT, &filter, &fault);
-    if (st == STATUS_NOMEM) tool_die("%s: no memory for it", path);
-    if (st != STATUS_OK) tool_die("%s: bad %s data: %s", path, file_format_name(found), fault);
-    mem_free(bytes.at);
+    char fault[FILE_FAULT];
+    enum file_format found;
+    struct filter *filter = file_try(path, options, &found, fault);
+    if (!filter) tool_die("%s: %s", path, fault);
     if (format) *format = found;
     return filter;
 }
@@ -175,14 +272,17 @@ enum file_format file_default_format(const struct filter *filter) {
     return filter->is_foreign ? foreign_format(filter) : FILE_DUMP;
 }
 
-void file_check_format(const struct filter *filter, enum file_format format) {
+void file_check_format(const struct filter *filter, enum file_format format, enum variant variant) {
+    if (format == FILE_SST) {
+        tool_die("cannot write sst: only RocksDB makes tables, the format rocksdb is their filter");
+    }
     if (format == FILE_DUMP) {
         const char *field = dump_obstacle(filter), *whose = "RedisBloom";
         if (filter->growth == GROWTH_RATIO) whose = "valkey-bloom";
         if (field) tool_die("cannot write dump: %s's field %s is out of its range", whose, field);
         return;
     }
-    const char *obstacle = formats_obstacle(filter, (enum format)format, VARIANT_NONE);
+    const char *obstacle = formats_obstacle(filter, (enum format)format, variant);
     if (obstacle) {
         tool_die("cannot write %s: %s (the format dump holds any filter)", file_format_name(format),
                  obstacle);
@@ -204,8 +304,9 @@ static void write_in_pieces(const struct filter *filter, const uint8_t *header, 
     progress_end(&progress);
 }
 
-static void save_as(const struct filter *filter, enum file_format format, const char *path) {
-    file_check_format(filter, format);
+static void save_as(const struct filter *filter, enum file_format format, enum variant variant,
+                    const char *path) {
+    file_check_format(filter, format, variant);
     output_open(path);
     if (format == FILE_PORTABLE) {
         uint8_t header[CODEC_PORTABLE_BYTES];
@@ -224,20 +325,21 @@ static void save_as(const struct filter *filter, enum file_format format, const 
     } else {
         size_t len = (size_t)formats_size(filter, (enum format)format);
         uint8_t *bytes = tool_alloc(len);
-        formats_encode(filter, (enum format)format, VARIANT_NONE, bytes);
+        formats_encode(filter, (enum format)format, variant, bytes);
         output_write(bytes, len);
         mem_free(bytes);
     }
     output_commit();
 }
 
-void file_save(const struct filter *filter, enum file_format format, const char *path) {
+void file_save(const struct filter *filter, enum file_format format, enum variant variant,
+               const char *path) {
     bool forgets = filter->window != 0 || filter->layout == LAYOUT_COUNTING;
     if (format == FILE_DUMP || !forgets) {
-        save_as(filter, format, path);
+        save_as(filter, format, variant, path);
         return;
     }
     struct filter *flat = flatten(filter, format);
-    save_as(flat, format, path);
+    save_as(flat, format, variant, path);
     filter_free(flat);
 }

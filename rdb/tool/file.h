@@ -3,6 +3,10 @@
  *   dump   the header of rdb/FORMAT.md, section 2, then the bits of all layers, oldest first. It
  *          holds any filter, with its counts and its error rate or bits per key.
  *
+ * and reads, but does not write:
+ *
+ *   sst    a table of RocksDB, with a filter block of the format rocksdb inside
+ *
  * Files are not trusted: all bytes pass through the decoders of rdb. */
 
 #ifndef BLOOMPORT_TOOL_FILE_H
@@ -11,7 +15,14 @@
 #include "rdb/formats/formats.h"
 
 /* An enum format, or one of these. */
-enum file_format { FILE_PORTABLE = FORMAT_PORTABLE, FILE_DUMP = FORMAT_COUNT, FILE_UNKNOWN };
+enum file_format {
+    FILE_PORTABLE = FORMAT_PORTABLE,
+    FILE_CASSANDRA = FORMAT_CASSANDRA,
+    FILE_REDISSON = FORMAT_REDISSON,
+    FILE_DUMP = FORMAT_COUNT,
+    FILE_SST, // is read only
+    FILE_UNKNOWN
+};
 
 struct options;
 
@@ -19,9 +30,18 @@ struct options;
 enum file_format file_format_of(const char *name);
 const char *file_format_name(enum file_format format);
 
-/* Reads the filter in a file ("-": standard input), as --from, --hash and --capacity say. *format
- * is the format it had, if format is not NULL. Any error ends the program. */
+/* Reads the filter in a file ("-": standard input), as --from, --variant, --hash and --capacity
+ * say. *format is the format it had, if format is not NULL. Any error ends the program. */
 struct filter *file_load(const char *path, const struct options *options, enum file_format *format);
+
+/* The same, but if the file holds no filter that can be read, NULL: then `fault` says why. */
+#define FILE_FAULT 512
+struct filter *file_try(const char *path, const struct options *options, enum file_format *format,
+                        char fault[FILE_FAULT]);
+
+/* The variant of a Cassandra filter in a file: that of --variant, or what the file's name tells.
+ * VARIANT_NONE if neither does. */
+enum variant file_variant(const char *path, const struct options *options);
 
 /* The filter as lookups see it at this moment: without the generations of a window that are over.
  * Returns the filter itself, *view, or NULL if no generation lives, as window_live does. */
@@ -33,10 +53,12 @@ const struct filter *file_live(const struct filter *filter, struct filter *view)
 enum file_format file_default_format(const struct filter *filter);
 
 /* Ends the program if the format cannot hold the filter. */
-void file_check_format(const struct filter *filter, enum file_format format);
+void file_check_format(const struct filter *filter, enum file_format format, enum variant variant);
 
-/* Writes the filter to --output, in this format. A format other than dump gets what a window or a
- * counting filter holds at this moment, as one layer of bits, as BF.EXPORT does. */
-void file_save(const struct filter *filter, enum file_format format, const char *path);
+/* Writes the filter to --output, in this format; the variant is that of cassandra. A format other
+ * than dump gets what a window or a counting filter holds at this moment, as one layer of bits, as
+ * BF.EXPORT does. */
+void file_save(const struct filter *filter, enum file_format format, enum variant variant,
+               const char *path);
 
 #endif

@@ -5,8 +5,10 @@
 #include "module/core/measure.h"
 #include "module/core/window.h"
 #include "rdb/tool/options.h"
+#include "rdb/tool/report.h"
 #include "rdb/tool/tool.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <time.h>
 
@@ -112,8 +114,9 @@ static void print_json_layer(const struct filter *filter, const struct layer *la
         (double)layer->ones / (double)layer->nbits, layer_current_error_rate(layer));
 }
 
+/* Prints a line, but for its first brace. */
 static void print_json(const struct filter *filter, enum file_format format) {
-    printf("{\"format\":\"%s\",\"layout\":\"%s\",\"hash\":\"%s\",", file_format_name(format),
+    printf("\"format\":\"%s\",\"layout\":\"%s\",\"hash\":\"%s\",", file_format_name(format),
            tool_layout_name(filter->layout), tool_scheme_name(filter->scheme));
     print_json_window(filter);
     printf("\"hashes\":%u,\"%s\":%llu,\"bytes\":%llu,\"ones\":%llu,\"fill\":%.17g,",
@@ -131,11 +134,81 @@ static void print_json(const struct filter *filter, enum file_format format) {
     puts("]}");
 }
 
+/* ---- Many files --------------------------------------------------------------------------- */
+
+static void print_heading(void) {
+    printf("%-12s %-12s %6s %5s %16s %10s %16s %12s  %s\n", "format", "hash", "layers", "k", "bits",
+           "fill", "estimated items", "error rate", "file");
+}
+
+/* k is that of the first layer. */
+static void print_row(const struct filter *filter, enum file_format format, const char *name) {
+    printf("%-12s %-12s %6u %5u %16llu %10.6f %16llu %12.6g  %s\n", file_format_name(format),
+           tool_scheme_name(filter->scheme), filter->nlayers, filter->layers[0].nhashes,
+           (number)measure_bits(filter), fill_of(filter), (number)measure_items(filter),
+           measure_error_rate(filter), name);
+}
+
+static void print_json_text(const char *name, const char *text) {
+    printf("\"%s\":\"", name);
+    for (; *text; text++) {
+        if (*text == '"' || *text == '\\') putchar('\\');
+        putchar(*text);
+    }
+    putchar('"');
+}
+
+/* A file that has no filter does not end the list: its line says why. */
+static void print_fault(const char *name, const char *fault, bool json) {
+    if (!json) {
+        printf("%-12s %s: %s\n", "-", name, fault);
+        return;
+    }
+    putchar('{');
+    print_json_text("file", name);
+    putchar(',');
+    print_json_text("error", fault);
+    puts("}");
+}
+
+static bool print_one_of_many(const char *path, const struct options *options) {
+    enum file_format format;
+    char fault[FILE_FAULT], name[PATH_MAX];
+    struct filter *filter = file_try(path, options, &format, fault);
+    snprintf(name, sizeof(name), "%s", path);
+    report_make_printable(name);
+    if (!filter) {
+        print_fault(name, fault, options->json);
+    } else if (options->json) {
+        putchar('{');
+        print_json_text("file", name);
+        putchar(',');
+        print_json(filter, format);
+    } else {
+        print_row(filter, format, name);
+    }
+    bool is_shown = filter != NULL;
+    filter_free(filter);
+    return is_shown;
+}
+
+static int list_files(const struct options *options) {
+    int nbad = 0;
+    if (!options->json) print_heading();
+    for (int i = 0; i < options->noperands; i++) {
+        if (!print_one_of_many(options->operands[i], options)) nbad++;
+    }
+    if (nbad > 0) tool_die("%d of %d files have no filter to show", nbad, options->noperands);
+    return TOOL_OK;
+}
+
 int info_run(const struct options *options) {
-    options_need_operands(options, 1, 1, "the filter's file");
+    options_need_operands(options, 1, INT_MAX, "the filter's file");
+    if (options->noperands > 1) return list_files(options);
     enum file_format format;
     struct filter *filter = file_load(options->operands[0], options, &format);
     if (options->json) {
+        putchar('{');
         print_json(filter, format);
     } else {
         print_text(filter, format);

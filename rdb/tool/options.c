@@ -95,6 +95,8 @@ static void set_files(enum option_id id, const char *name, const char *value, st
     case OPTION_SORT: o->sort = value; break;
     case OPTION_WATCH: o->watch = value ? values_between("watch", value, 0, 86400) : 2; break;
     case OPTION_KEY: o->key = value; break;
+    case OPTION_REDISSON: o->redisson = value; break;
+    case OPTION_VARIANT: o->variant = values_variant(value); break;
     case OPTION_KEY_TO: o->key_to = value; break;
     case OPTION_MERGE: o->merge = true; break;
     case OPTION_REPLACE: o->replace = true; break;

@@ -33,7 +33,7 @@ struct options {
     enum file_format from, format; // FILE_UNKNOWN: not given
     enum variant variant;          // of Cassandra's filters
     const char *output;            // NULL: standard output
-    const char *key;               // NULL: not given
+    const char *key, *redisson;    // NULL: not given
     const char *key_to;            // NULL: not given
     struct target server;
     struct target source, destination; // of copy

@@ -6,6 +6,8 @@
 #include "rdb/codec.h"
 #include "rdb/tool/options.h"
 #include "rdb/tool/progress.h"
+#include "rdb/tool/push.h"
+#include "rdb/tool/redisson.h"
 #include "rdb/tool/report.h"
 #include "rdb/tool/server.h"
 #include "rdb/tool/tool.h"
@@ -76,15 +78,38 @@ static struct filter *receive_filter(struct server *server, const char *key) {
     return filter;
 }
 
-int pull_run(const struct options *options) {
+static void check_options(const struct options *options) {
     options_need_operands(options, 0, 0, "");
-    if (!options->key) tool_die("--key is missing");
-    struct server *server = server_open(&options->server);
-    struct filter *filter = receive_filter(server, options->key);
-    server_close(server);
+    if (!options->key && !options->redisson) tool_die("--key is missing");
+    bool is_pushed = options->redisson && options->key;
+    if (options->replace && !is_pushed) tool_die("--replace goes with --redisson and --key");
+    if (options->has_expansion && !options->redisson) tool_die("--expansion goes with --redisson");
+    if (is_pushed && (options->output || options->format != FILE_UNKNOWN)) {
+        tool_die("--redisson with --key writes no file: --output and --format do not go with it");
+    }
+    if (options->variant != VARIANT_NONE && options->format != FILE_CASSANDRA) {
+        tool_die("--variant goes with --format cassandra only");
+    }
+}
+
+static void save_filter(const struct filter *filter, const struct options *options) {
     bool is_chosen = options->format != FILE_UNKNOWN;
-    file_save(filter, is_chosen ? options->format : file_default_format(filter), options->output);
+    file_save(filter, is_chosen ? options->format : file_default_format(filter), options->variant,
+              options->output);
     report_filter("pulled: ", filter, filter_items(filter));
+}
+
+int pull_run(const struct options *options) {
+    check_options(options);
+    bool is_pushed = options->redisson && options->key;
+    struct server *server = server_open(&options->server);
+    if (is_pushed) push_check_key(server, options);
+    struct filter *filter = options->redisson ? redisson_pull(server, options->redisson)
+                                              : receive_filter(server, options->key);
+    if (options->redisson) push_set_expansion(filter, options, options->redisson);
+    if (is_pushed) push_filter(server, filter, options);
+    server_close(server);
+    if (!is_pushed) save_filter(filter, options);
     filter_free(filter);
     return TOOL_OK;
 }

@@ -1,6 +1,8 @@
 /* bloomport push: a filter from a file to a server, in the pieces of BF.LOADCHUNK (rdb/FORMAT.md,
  * section 4), so that a filter may have any size. beside.h says how it takes its place. */
 
+#include "rdb/tool/push.h"
+
 #include "module/core/measure.h"
 #include "module/core/mem.h"
 #include "rdb/codec.h"
@@ -20,7 +22,7 @@ static void send_arrays(struct beside *beside, const struct filter *filter) {
     progress_end(beside->progress);
 }
 
-static void push_filter(struct server *server, const struct filter *filter,
+static void send_to_key(struct server *server, const struct filter *filter,
                         const struct options *options) {
     struct progress progress;
     struct beside beside;
@@ -41,11 +43,10 @@ static void push_filter(struct server *server, const struct filter *filter,
 
 /* ---- Room --------------------------------------------------------------------------------- */
 
-/* --expansion. A filter that was sized for one layer gives it the whole error rate: what it grows
- * by comes on top, as after BF.IMPORT with EXPANSION. */
-static void set_expansion(struct filter *filter, const struct options *options) {
+/* A filter that was sized for one layer gives it the whole error rate: what it grows by comes on
+ * top, as after BF.IMPORT with EXPANSION. */
+void push_set_expansion(struct filter *filter, const struct options *options, const char *path) {
     if (!options->has_expansion || options->expansion == filter->expansion) return;
-    const char *path = options->operands[0];
     if (filter->is_foreign)
         tool_die("%s: --expansion: another program's filter keeps its own", path);
     if (filter->layout == LAYOUT_COUNTING)
@@ -56,7 +57,8 @@ static void set_expansion(struct filter *filter, const struct options *options) 
         double promise = measure_promise(filter);
         report_note("'%s' was sized without growth: grown, its error rate may reach %.3g (build "
                     "--expansion keeps it at %.3g)",
-                    options->key, promise * (2 - SIZING_FIRST_SHARE), promise);
+                    options->key ? options->key : path, promise * (2 - SIZING_FIRST_SHARE),
+                    promise);
     }
     filter->expansion = options->expansion;
 }
@@ -72,21 +74,30 @@ static void note_room(const struct filter *filter, const char *key) {
         key, report_count(items, a), report_count(capacity, b));
 }
 
-int push_run(const struct options *options) {
-    options_need_operands(options, 1, 1, "the filter's file");
-    if (!options->key) tool_die("--key is missing");
-    struct server *server = server_open(&options->server);
+void push_check_key(struct server *server, const struct options *options) {
     bool exists = false;
     const char *error = server_exists(server, options->key, &exists);
     if (error) server_die(server, options->key, error);
     if (exists && !options->replace) {
         tool_die("the key '%s' exists: --replace replaces it", options->key);
     }
-    struct filter *filter = file_load(options->operands[0], options, NULL);
-    set_expansion(filter, options);
-    push_filter(server, filter, options);
+}
+
+void push_filter(struct server *server, const struct filter *filter,
+                 const struct options *options) {
+    send_to_key(server, filter, options);
     report_filter("pushed: ", filter, filter_items(filter));
     note_room(filter, options->key);
+}
+
+int push_run(const struct options *options) {
+    options_need_operands(options, 1, 1, "the filter's file");
+    if (!options->key) tool_die("--key is missing");
+    struct server *server = server_open(&options->server);
+    push_check_key(server, options);
+    struct filter *filter = file_load(options->operands[0], options, NULL);
+    push_set_expansion(filter, options, options->operands[0]);
+    push_filter(server, filter, options);
     filter_free(filter);
     server_close(server);
     return TOOL_OK;

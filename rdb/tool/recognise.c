@@ -9,6 +9,7 @@
 #include "module/core/sizing.h"
 #include "rdb/bytes.h"
 #include "rdb/formats/valkeybloom.h"
+#include "rdb/tool/sst.h"
 
 #include <stdbool.h>
 #include <string.h>
@@ -21,7 +22,53 @@ static bool begins(const uint8_t *bytes, size_t len, const char *magic) {
 enum file_format recognise_format(const uint8_t *bytes, size_t len) {
     enum format format;
     if (begins(bytes, len, "BLOOMPRT")) return FILE_DUMP;
+    if (sst_is_table(&(struct sst){.bytes = bytes, .size = len})) return FILE_SST;
     return formats_recognise(bytes, len, &format) ? (enum file_format)format : FILE_UNKNOWN;
+}
+
+/* ---- Cassandra ---------------------------------------------------------------------------- */
+
+/* With no bytes allowed for the filter, the decoder ends before the bits: a sound one is
+ * STATUS_NOMEM. */
+bool recognise_cassandra(const uint8_t *bytes, size_t len) {
+    struct formats_options how = {.variant = VARIANT_4X};
+    struct filter *filter;
+    const char *fault;
+    return formats_decode(FORMAT_CASSANDRA, bytes, len, &how, 0, &filter, &fault) == STATUS_NOMEM;
+}
+
+/* Where the n-th part of a name begins, counted from its end; hyphens separate them. NULL if it has
+ * fewer. */
+static const char *part_from_end(const char *name, int n) {
+    for (const char *at = name + strlen(name); at > name; at--) {
+        if (at[-1] == '-' && --n == 0) return at;
+    }
+    return n == 1 ? name : NULL;
+}
+
+static bool is_version(const char *part) {
+    bool are_letters = part[0] >= 'a' && part[0] <= 'z' && part[1] >= 'a' && part[1] <= 'z';
+    return are_letters && part[2] == '-';
+}
+
+/* Names are version-id-big-Filter.db, and bti for big from 5.0 on; before 2.2 they were
+ * keyspace-table-version-id-Filter.db. */
+enum variant recognise_variant(const char *path) {
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    const char *filter = part_from_end(name, 1), *kind = part_from_end(name, 2);
+    const char *new = part_from_end(name, 4), *old = part_from_end(name, 3);
+    if (filter == name || strcmp(filter, "Filter.db") != 0) return VARIANT_NONE;
+    bool is_big = kind && begins((const uint8_t *)kind, strlen(kind), "big-");
+    bool is_bti = kind && begins((const uint8_t *)kind, strlen(kind), "bti-");
+    if (new == name && is_version(new) && is_big) {
+        if (strncmp(new, "ma", 2) < 0) return VARIANT_OLD;
+        return strncmp(new, "na", 2) < 0 ? VARIANT_3X : VARIANT_4X;
+    }
+    if (new == name && is_version(new) && is_bti) {
+        return strncmp(new, "da", 2) < 0 ? VARIANT_NONE : VARIANT_4X;
+    }
+    bool is_old = old && old > name && is_version(old) && strncmp(old, "ma", 2) < 0;
+    return is_old ? VARIANT_OLD : VARIANT_NONE;
 }
 
 /* ---- Other files -------------------------------------------------------------------------- */
@@ -70,6 +117,13 @@ static bool is_text(const uint8_t *bytes, size_t len) {
     return true;
 }
 
+#define LEVELDB_MAGIC UINT64_C(0xdb4775248b80fb57) // the last 8 bytes of a table
+
+static bool ends_in(const uint8_t *bytes, size_t len, uint64_t magic) {
+    struct reader r = {bytes + (len < 8 ? 0 : len - 8), len < 8 ? len : 8, false};
+    return take_u64(&r) == magic;
+}
+
 static bool ends_in_k(const uint8_t *bytes, size_t len) {
     return len >= 2 && bytes[len - 1] >= 1 && bytes[len - 1] <= SIZING_MAX_HASHES;
 }
@@ -90,5 +144,11 @@ const char *recognise_other(const uint8_t *bytes, size_t len) {
     }
     if (is_payload(bytes, len)) return "a DUMP payload, which RESTORE loads";
     if (is_text(bytes, len)) return "text";
+    if (ends_in(bytes, len, LEVELDB_MAGIC)) {
+        return "a table of LevelDB, or of RocksDB's format_version 0, whose filters are inside";
+    }
+    if (recognise_cassandra(bytes, len)) {
+        return "a Cassandra filter, which --from cassandra --variant old, 3.x or 4.x reads";
+    }
     return may_be_leveldb(bytes, len) ? "a LevelDB filter, which --from leveldb reads" : NULL;
 }

@@ -15,6 +15,10 @@ void report_begin(bool is_quiet);
 /* Prints one printable line, unless all is to be quiet. */
 void report_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
+/* Texts of servers and file names must not move a cursor or rename a window: bytes that are not
+ * printable become '?'. */
+void report_make_printable(char *text);
+
 /* Says what is waited for if standard input is a terminal and among the inputs. */
 void report_waiting(char **paths, int npaths);
 

@@ -60,6 +60,31 @@ const char *server_rename(struct server *server, const char *from, const char *t
     return error;
 }
 
+/* ---- Strings ------------------------------------------------------------------------------ */
+
+const char *server_strlen(struct server *server, const char *key, uint64_t *len) {
+    const char *words[] = {"STRLEN", key};
+    long long number;
+    const char *error = call_number(server, 2, words, &number);
+    if (!error) *len = number < 0 ? 0 : (uint64_t)number;
+    return error;
+}
+
+const char *server_getrange(struct server *server, const char *key, uint64_t at, uint64_t size,
+                            const uint8_t **bytes, size_t *len) {
+    char from[24], to[24];
+    snprintf(from, sizeof(from), "%llu", (unsigned long long)at);
+    snprintf(to, sizeof(to), "%llu", (unsigned long long)(at + size - 1));
+    const char *words[] = {"GETRANGE", key, from, to};
+    const char *error = server_words(server, 4, words);
+    if (error) return error;
+    const redisReply *reply = server_reply(server);
+    if (reply->type != REDIS_REPLY_STRING) return "its answer to GETRANGE is not a string";
+    *bytes = (const uint8_t *)reply->str;
+    *len = reply->len;
+    return NULL;
+}
+
 /* ---- Pieces ------------------------------------------------------------------------------- */
 
 const char *server_load(struct server *server, const char *key, uint64_t iterator,

@@ -60,6 +60,13 @@ const char *server_persist(struct server *server, const char *key);
 const char *server_rename(struct server *server, const char *from, const char *to, bool replace,
                           bool *renamed);
 
+/* STRLEN; 0 if the key is missing. */
+const char *server_strlen(struct server *server, const char *key, uint64_t *len);
+
+/* GETRANGE key at (at + size - 1) -> *bytes, *len, which may be less; valid until the next call. */
+const char *server_getrange(struct server *server, const char *key, uint64_t at, uint64_t size,
+                            const uint8_t **bytes, size_t *len);
+
 /* BF.LOADCHUNK key iterator bytes */
 const char *server_load(struct server *server, const char *key, uint64_t iterator,
                         const uint8_t *bytes, size_t len);

@@ -10,23 +10,27 @@ const struct command table_commands[] = {
      "cut -f 2 log.tsv | bloomport build --capacity 10M --expansion 2 -o seen.bloom\n"
      "bloomport build --from-set users -h db.example.com --expansion 2 -o users.bloom\n"
      "bloomport build --column 3 --delimiter , --from-line 2 -o users.bloom users.csv.gz\n"
-     "bloomport build --like-key users -o more.bloom more.txt\n",
+     "bloomport build --like-key users -o more.bloom more.txt\n"
+     "bloomport build --format guava --error 0.001 -o users.guava users.txt\n",
      build_run},
     {CHECK, "check", "filter [file ...]", "the items that the filter may contain",
      "bloomport check users.bloom candidates.txt\n"
      "bloomport check --absent --count users.bloom < candidates.txt\n"
      "bloomport check --server --key users -h db.example.com candidates.txt\n",
      check_run},
-    {INFO, "info", "filter",
+    {INFO, "info", "filter [...]",
      "what a file is: format, sizes, fill, estimated items, current error rate",
      "bloomport info users.bloom\n"
-     "bloomport info --json users.bloom\n",
+     "bloomport info --json users.bloom\n"
+     "bloomport info *.sst\n",
      info_run},
     {MERGE, "merge", "filter filter [...]", "the union of filters of equal geometry",
      "bloomport merge monday.bloom tuesday.bloom -o both.bloom\n", merge_run},
     {CONVERT, "convert", "filter", "the same filter in another format",
      "bloomport convert users.bloom --to portable -o users.portable\n"
-     "bloomport convert block --from leveldb --to dump -o block.dump\n",
+     "bloomport convert block --from leveldb --to dump -o block.dump\n"
+     "bloomport convert 000012.sst --to rocksdb -o 000012.filter\n"
+     "bloomport convert --from cassandra --variant 4.x Filter.db --to dump -o table.bloom\n",
      convert_run},
     {PUSH, "push", "filter", "a filter from a file to a server",
      "bloomport push users.bloom --key users --expansion 2\n"
@@ -34,7 +38,8 @@ const struct command table_commands[] = {
      push_run},
     {PULL, "pull", "", "a filter from a server to a file",
      "bloomport pull --key users -o users.bloom\n"
-     "bloomport pull --key users --format parquet -o users.parquet\n",
+     "bloomport pull --key users --format parquet -o users.parquet\n"
+     "bloomport pull --redisson users --key users-bf --expansion 2\n",
      pull_run},
     {ADD, "add", "[file ...]", "the items of files into a filter on a server",
      "bloomport add --key users users.txt.zst\n"
@@ -95,6 +100,8 @@ const struct option_row table_options[] = {
      "it grows: each new layer has this many times the last one's capacity"},
     {OPTION_EXPANSION, 0, "expansion", "number", ADD, "how a new filter grows; 0: it does not"},
     {OPTION_EXPANSION, 0, "expansion", "number", PUSH, "it grows on the server, as by BF.RESERVE"},
+    {OPTION_EXPANSION, 0, "expansion", "number", PULL,
+     "with --redisson: it grows, as by BF.RESERVE"},
     {OPTION_LIKE, 0, "like", "file", BUILD,
      "take all parameters from this filter: both can be merged"},
     {OPTION_LIKE_KEY, 0, "like-key", "key", BUILD, "the same, from a key of the server"},
@@ -109,15 +116,19 @@ const struct option_row table_options[] = {
     {OPTION_GENERATIONS, 0, "generations", "number", SIZE,
      "parts that the window is forgotten in, 1 to 64 (4)"},
     {OPTION_FROM_FORMAT, 0, "format", "format", CHECK | INFO | PUSH,
-     "the file's format, if it is not recognised: leveldb never is"},
+     "the file's format, if it is not recognised: leveldb and cassandra never are"},
     {OPTION_FROM_FORMAT, 0, "from", "format", CHECK | INFO | PUSH, NULL},
     {OPTION_FROM_FORMAT, 0, "from", "format", CONVERT | MERGE,
-     "the format read, if it is not recognised: leveldb never is"},
+     "the format read, if it is not recognised: leveldb and cassandra never are"},
     {OPTION_TO_FORMAT, 0, "to", "format", CONVERT, "the format to write"},
     {OPTION_TO_FORMAT, 0, "format", "format", CONVERT, NULL},
     {OPTION_TO_FORMAT, 0, "format", "format", BUILD | PULL,
      "the format to write (one that records capacity and rate: dump)"},
     {OPTION_TO_FORMAT, 0, "format", "format", MERGE, "the format to write (that of the first)"},
+    {OPTION_VARIANT, 0, "variant", "variant", CHECK | INFO | MERGE | CONVERT | PUSH,
+     "of cassandra: old, 3.x or 4.x, unless a name as nb-1-big-Filter.db tells"},
+    {OPTION_VARIANT, 0, "variant", "variant", BUILD | PULL,
+     "of --format cassandra: old (before 3.0), 3.x or 4.x (default)"},
     {OPTION_OUTPUT, 'o', "output", "file", BUILD | MERGE | CONVERT | PULL,
      "where to write (standard output)"},
     {OPTION_JSON, 0, "json", NULL, INFO | SIZE, "print one JSON object"},
@@ -128,7 +139,10 @@ const struct option_row table_options[] = {
     {OPTION_TO_URL, 0, "to", "url", COPY, "the server that gets it, likewise"},
     {OPTION_KEY_TO, 0, "key-to", "key", COPY, "the key there, if it is another one"},
     {OPTION_MERGE, 0, "merge", NULL, COPY, "add it to the filter that the key there holds"},
+    {OPTION_REDISSON, 0, "redisson", "name", PULL,
+     "the filter is Redisson's, NAME and {NAME}:config; --key: push it to this key"},
     {OPTION_REPLACE, 0, "replace", NULL, PUSH | COPY, "replace the key if it exists"},
+    {OPTION_REPLACE, 0, "replace", NULL, PULL, "with --redisson and --key: replace the key"},
     {OPTION_SERVER, 0, "server", NULL, CHECK,
      "the filter is on a server: --key names it, no file does"},
     {OPTION_HOST, 'h', "host", "host", SERVER, "the server's host (127.0.0.1)"},

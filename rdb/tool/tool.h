@@ -16,6 +16,7 @@
  *   link.c      bytes to a server, TLS       server.c  commands, replies, the nodes of a cluster
  *   requests.c  one function per command     nodes.c   the masters of a cluster
  *   push.c      a file -> a server           pull.c    a server -> a file
+ *   redisson.c  a Redisson filter on a server   sst.c  the filter in a table of RocksDB
  *   list.c, inventory.c  all filters of a server
  *   add.c       items -> a filter on a server  stream.c  many items at a time, there and back
  *   signals.c   Ctrl-C at a good moment

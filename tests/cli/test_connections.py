@@ -8,6 +8,7 @@ import pytest
 from secured import HOST, PASSWORD, URL_PASSWORD, USER, Cluster, Secured
 from test_tool import TOOL, WORDS, built, r, run, server, words_file  # noqa: F401  (fixtures)
 
+from foreign_fixtures import FIXTURES
 from redis_server import Server
 from resp import OK
 
@@ -227,3 +228,14 @@ def test_a_slot_on_its_way_is_asked_for_where_it_goes(tmp_path, built, cluster):
 def test_without_the_word_a_redirection_is_explained(built, cluster):  # noqa: F811
     error = refused("push", built, "--key", cluster.keys_of(1), "-p", cluster.nodes[0].port)
     assert "--cluster" in error and "MOVED" in error
+
+
+def test_a_redisson_filter_goes_from_the_node_that_has_it_to_the_node_of_the_key(cluster):
+    fixture = FIXTURES["redisson/bytes.bitmap"]
+    source, to = cluster.keys_of(0), cluster.keys_of(2)
+    fields = [word for pair in fixture.params["config_hash"].items() if pair[0] != "__key" for word in pair]
+    assert cluster.nodes[0].call("SET", source, fixture.data) == OK
+    assert cluster.nodes[0].call("HSET", "{%s}:config" % source, *fields).plain == 4
+    run("pull", "--redisson", source, "--key", to, "--replace", "--cluster", "-p", cluster.nodes[1].port)
+    assert cluster.nodes[2].call("BF.MEXISTS", to, *fixture.probes).plain == fixture.answers
+    assert run("pull", "--redisson", source, "--cluster", "-p", cluster.nodes[1].port, "--format", "redisson") == fixture.data

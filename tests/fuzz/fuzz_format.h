@@ -1,9 +1,9 @@
 /* The importers of rdb/formats/formats.h: one target each, all the same but for the format.
  *
  *   capacity u8 (a power of two, less 1; 0: not given), expansion u8 (where the format takes one),
- *   steering u8 (1: FNV1A, 2: a filter of RedisBloom stays one, 4 and 8: the variant, high half: the
- *   allocation that fails), parts u8 (of fuzz_mill), of `redisson` m u16, k u8 and an error rate u8
- *   (in 256ths; 0: not given), then the bytes to be imported
+ *   steering u8 (1: FNV1A, 2: a filter of RedisBloom stays one, 4 and 8: the variant, high half:
+ * the allocation that fails), parts u8 (of fuzz_mill), of `redisson` m u16 (modulo 2048), k u8 and
+ * an error rate u8 (in 256ths; 0: not given), then the bytes to be imported
  */
 
 #ifndef BLOOMPORT_FUZZ_FORMAT_H
@@ -27,7 +27,7 @@ static inline struct formats_options fuzz_options(enum format format, struct rea
         .keep_foreign = (*steering & 2) != 0,
     };
     if (format == FORMAT_REDISSON) {
-        options.nbits = take_uint(r, 2);
+        options.nbits = take_uint(r, 2) % 2048; // fuzz_check looks at every bit
         options.nhashes = take_u8(r);
         options.error_rate = take_u8(r) / 256.0;
     }

@@ -7,7 +7,9 @@ _bloomport() {
     fi
     case ${COMP_WORDS[1]}:$previous in
     build:--format|check:--format|info:--format|merge:--from|merge:--format|convert:--from|convert:--to|push:--format|pull:--format)
-        COMPREPLY=($(compgen -W 'portable sstable leveldb parquet redisbloom valkeybloom guava spark go cassandra bip37 rocksdb datasketches redisson dump ' -- "$current")); return ;;
+        COMPREPLY=($(compgen -W 'portable sstable leveldb parquet redisbloom valkeybloom guava spark go cassandra bip37 rocksdb datasketches redisson dump sst ' -- "$current")); return ;;
+    build:--variant|check:--variant|info:--variant|merge:--variant|convert:--variant|push:--variant|pull:--variant)
+        COMPREPLY=($(compgen -W 'old 3.x 4.x ' -- "$current")); return ;;
     build:--layout|add:--layout|size:--layout)
         COMPREPLY=($(compgen -W 'classic blocked counting ' -- "$current")); return ;;
     build:--hash|check:--hash|info:--hash|merge:--hash|convert:--hash|push:--hash|size:--hash)
@@ -19,13 +21,13 @@ _bloomport() {
     esac
     case ${COMP_WORDS[1]} in
     help) words=$commands; current=${current:-} ;;
-    build) words='--null --hex --column --delimiter --from-line --from-set --from-keys --error --bits-per-key --capacity --expansion --like --like-key --layout --hash --format --output --host --port --socket --url --db --user --pass --tls --cacert --cacertdir --cert --tls-key --sni --insecure --cluster --quiet --help ' ;;
-    check) words='--null --hex --column --delimiter --from-line --absent --count --hash --format --key --server --host --port --socket --url --db --user --pass --tls --cacert --cacertdir --cert --tls-key --sni --insecure --cluster --quiet --help ' ;;
-    info) words='--hash --format --json --help ' ;;
-    merge) words='--hash --from --format --output --quiet --help ' ;;
-    convert) words='--capacity --hash --from --to --output --quiet --help ' ;;
-    push) words='--capacity --expansion --hash --format --key --replace --host --port --socket --url --db --user --pass --tls --cacert --cacertdir --cert --tls-key --sni --insecure --cluster --quiet --help ' ;;
-    pull) words='--format --output --key --host --port --socket --url --db --user --pass --tls --cacert --cacertdir --cert --tls-key --sni --insecure --cluster --quiet --help ' ;;
+    build) words='--null --hex --column --delimiter --from-line --from-set --from-keys --error --bits-per-key --capacity --expansion --like --like-key --layout --hash --format --variant --output --host --port --socket --url --db --user --pass --tls --cacert --cacertdir --cert --tls-key --sni --insecure --cluster --quiet --help ' ;;
+    check) words='--null --hex --column --delimiter --from-line --absent --count --hash --format --variant --key --server --host --port --socket --url --db --user --pass --tls --cacert --cacertdir --cert --tls-key --sni --insecure --cluster --quiet --help ' ;;
+    info) words='--hash --format --variant --json --help ' ;;
+    merge) words='--hash --from --format --variant --output --quiet --help ' ;;
+    convert) words='--capacity --hash --from --to --variant --output --quiet --help ' ;;
+    push) words='--capacity --expansion --hash --format --variant --key --replace --host --port --socket --url --db --user --pass --tls --cacert --cacertdir --cert --tls-key --sni --insecure --cluster --quiet --help ' ;;
+    pull) words='--expansion --format --variant --output --key --redisson --replace --host --port --socket --url --db --user --pass --tls --cacert --cacertdir --cert --tls-key --sni --insecure --cluster --quiet --help ' ;;
     add) words='--null --hex --column --delimiter --from-line --error --bits-per-key --capacity --expansion --layout --key --host --port --socket --url --db --user --pass --tls --cacert --cacertdir --cert --tls-key --sni --insecure --cluster --quiet --help ' ;;
     copy) words='--key --from --to --key-to --merge --replace --cacert --cacertdir --cert --tls-key --insecure --cluster --quiet --help ' ;;
     list) words='--json --host --port --socket --url --db --user --pass --tls --cacert --cacertdir --cert --tls-key --sni --insecure --cluster --sort --watch --help ' ;;

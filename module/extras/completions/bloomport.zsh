@@ -39,7 +39,8 @@ _bloomport() {
         '--like-key=[the same, from a key of the server]:key: ' \
         '--layout=[classic (fewest bits) or blocked (fastest)]:layout:(classic blocked counting)' \
         '--hash=[xxh64 (default) or fnv1a]:hash:(xxh64 fnv1a)' \
-        '--format=[the format to write (one that records capacity and rate: dump)]:format:(portable sstable leveldb parquet redisbloom valkeybloom guava spark go cassandra bip37 rocksdb datasketches redisson dump)' \
+        '--format=[the format to write (one that records capacity and rate: dump)]:format:(portable sstable leveldb parquet redisbloom valkeybloom guava spark go cassandra bip37 rocksdb datasketches redisson dump sst)' \
+        '--variant=[of --format cassandra: old (before 3.0), 3.x or 4.x (default)]:variant:(old 3.x 4.x)' \
         '(-o --output)'{-o,--output}'[where to write (standard output)]:file:_files' \
         '(-h --host)'{-h,--host}'[the server'\''s host (127.0.0.1)]:host: ' \
         '(-p --port)'{-p,--port}'[the server'\''s port (6379)]:port: ' \
@@ -68,7 +69,8 @@ _bloomport() {
         '(-v --absent)'{-v,--absent}'[print the items that are surely not in the filter]' \
         '(-c --count)'{-c,--count}'[print only how many they are]' \
         '--hash=[xxh64 (default) or fnv1a: portable and sstable files do not record it]:hash:(xxh64 fnv1a)' \
-        '--format=[the file'\''s format, if it is not recognised: leveldb never is]:format:(portable sstable leveldb parquet redisbloom valkeybloom guava spark go cassandra bip37 rocksdb datasketches redisson dump)' \
+        '--format=[the file'\''s format, if it is not recognised: leveldb and cassandra never are]:format:(portable sstable leveldb parquet redisbloom valkeybloom guava spark go cassandra bip37 rocksdb datasketches redisson dump sst)' \
+        '--variant=[of cassandra: old, 3.x or 4.x, unless a name as nb-1-big-Filter.db tells]:variant:(old 3.x 4.x)' \
         '--key=[the key on the server]:key: ' \
         '--server[the filter is on a server: --key names it, no file does]' \
         '(-h --host)'{-h,--host}'[the server'\''s host (127.0.0.1)]:host: ' \
@@ -91,14 +93,16 @@ _bloomport() {
         '*:file:_files' ;;
     info) _arguments -s \
         '--hash=[xxh64 (default) or fnv1a: portable and sstable files do not record it]:hash:(xxh64 fnv1a)' \
-        '--format=[the file'\''s format, if it is not recognised: leveldb never is]:format:(portable sstable leveldb parquet redisbloom valkeybloom guava spark go cassandra bip37 rocksdb datasketches redisson dump)' \
+        '--format=[the file'\''s format, if it is not recognised: leveldb and cassandra never are]:format:(portable sstable leveldb parquet redisbloom valkeybloom guava spark go cassandra bip37 rocksdb datasketches redisson dump sst)' \
+        '--variant=[of cassandra: old, 3.x or 4.x, unless a name as nb-1-big-Filter.db tells]:variant:(old 3.x 4.x)' \
         '--json[print one JSON object]' \
         '(-h --help)'{-h,--help}'[this text]' \
         '*:file:_files' ;;
     merge) _arguments -s \
         '--hash=[xxh64 (default) or fnv1a: portable and sstable files do not record it]:hash:(xxh64 fnv1a)' \
-        '--from=[the format read, if it is not recognised: leveldb never is]:format:(portable sstable leveldb parquet redisbloom valkeybloom guava spark go cassandra bip37 rocksdb datasketches redisson dump)' \
-        '--format=[the format to write (that of the first)]:format:(portable sstable leveldb parquet redisbloom valkeybloom guava spark go cassandra bip37 rocksdb datasketches redisson dump)' \
+        '--from=[the format read, if it is not recognised: leveldb and cassandra never are]:format:(portable sstable leveldb parquet redisbloom valkeybloom guava spark go cassandra bip37 rocksdb datasketches redisson dump sst)' \
+        '--format=[the format to write (that of the first)]:format:(portable sstable leveldb parquet redisbloom valkeybloom guava spark go cassandra bip37 rocksdb datasketches redisson dump sst)' \
+        '--variant=[of cassandra: old, 3.x or 4.x, unless a name as nb-1-big-Filter.db tells]:variant:(old 3.x 4.x)' \
         '(-o --output)'{-o,--output}'[where to write (standard output)]:file:_files' \
         '(-q --quiet)'{-q,--quiet}'[no summary and no notes on standard error]' \
         '(-h --help)'{-h,--help}'[this text]' \
@@ -106,8 +110,9 @@ _bloomport() {
     convert) _arguments -s \
         '--capacity=[the capacity, where the file'\''s format does not record it]:number: ' \
         '--hash=[xxh64 (default) or fnv1a: portable and sstable files do not record it]:hash:(xxh64 fnv1a)' \
-        '--from=[the format read, if it is not recognised: leveldb never is]:format:(portable sstable leveldb parquet redisbloom valkeybloom guava spark go cassandra bip37 rocksdb datasketches redisson dump)' \
-        '--to=[the format to write]:format:(portable sstable leveldb parquet redisbloom valkeybloom guava spark go cassandra bip37 rocksdb datasketches redisson dump)' \
+        '--from=[the format read, if it is not recognised: leveldb and cassandra never are]:format:(portable sstable leveldb parquet redisbloom valkeybloom guava spark go cassandra bip37 rocksdb datasketches redisson dump sst)' \
+        '--to=[the format to write]:format:(portable sstable leveldb parquet redisbloom valkeybloom guava spark go cassandra bip37 rocksdb datasketches redisson dump sst)' \
+        '--variant=[of cassandra: old, 3.x or 4.x, unless a name as nb-1-big-Filter.db tells]:variant:(old 3.x 4.x)' \
         '(-o --output)'{-o,--output}'[where to write (standard output)]:file:_files' \
         '(-q --quiet)'{-q,--quiet}'[no summary and no notes on standard error]' \
         '(-h --help)'{-h,--help}'[this text]' \
@@ -116,7 +121,8 @@ _bloomport() {
         '--capacity=[the capacity, where the file'\''s format does not record it]:number: ' \
         '--expansion=[it grows on the server, as by BF.RESERVE]:number: ' \
         '--hash=[xxh64 (default) or fnv1a: portable and sstable files do not record it]:hash:(xxh64 fnv1a)' \
-        '--format=[the file'\''s format, if it is not recognised: leveldb never is]:format:(portable sstable leveldb parquet redisbloom valkeybloom guava spark go cassandra bip37 rocksdb datasketches redisson dump)' \
+        '--format=[the file'\''s format, if it is not recognised: leveldb and cassandra never are]:format:(portable sstable leveldb parquet redisbloom valkeybloom guava spark go cassandra bip37 rocksdb datasketches redisson dump sst)' \
+        '--variant=[of cassandra: old, 3.x or 4.x, unless a name as nb-1-big-Filter.db tells]:variant:(old 3.x 4.x)' \
         '--key=[the key on the server]:key: ' \
         '--replace[replace the key if it exists]' \
         '(-h --host)'{-h,--host}'[the server'\''s host (127.0.0.1)]:host: ' \
@@ -138,9 +144,13 @@ _bloomport() {
         '--help[this text]' \
         '*:file:_files' ;;
     pull) _arguments -s \
-        '--format=[the format to write (one that records capacity and rate: dump)]:format:(portable sstable leveldb parquet redisbloom valkeybloom guava spark go cassandra bip37 rocksdb datasketches redisson dump)' \
+        '--expansion=[with --redisson: it grows, as by BF.RESERVE]:number: ' \
+        '--format=[the format to write (one that records capacity and rate: dump)]:format:(portable sstable leveldb parquet redisbloom valkeybloom guava spark go cassandra bip37 rocksdb datasketches redisson dump sst)' \
+        '--variant=[of --format cassandra: old (before 3.0), 3.x or 4.x (default)]:variant:(old 3.x 4.x)' \
         '(-o --output)'{-o,--output}'[where to write (standard output)]:file:_files' \
         '--key=[the key on the server]:key: ' \
+        '--redisson=[the filter is Redisson'\''s, NAME and {NAME}:config; --key: push it to this key]:name: ' \
+        '--replace[with --redisson and --key: replace the key]' \
         '(-h --host)'{-h,--host}'[the server'\''s host (127.0.0.1)]:host: ' \
         '(-p --port)'{-p,--port}'[the server'\''s port (6379)]:port: ' \
         '(-s --socket)'{-s,--socket}'[the server'\''s Unix socket, instead of host and port]:file:_files' \
