@@ -44,10 +44,15 @@ bool formats_find(const char *word, size_t len, enum format *out) {
     return false;
 }
 
+bool formats_has_variant(enum format format, enum variant variant) {
+    const enum variant *of = ROWS[format]->variants; // none: both are VARIANT_NONE
+    return variant != VARIANT_NONE && variant >= of[0] && variant <= of[1];
+}
+
 bool formats_find_variant(enum format format, const char *word, size_t len, enum variant *out) {
-    const enum variant *of = ROWS[format]->variants;
-    for (int i = of[0]; i != VARIANT_NONE && i <= (int)of[1]; i++) {
-        if (!is_word(word, len, VARIANTS[i])) continue;
+    for (int i = VARIANT_OLD; i < VARIANT_COUNT; i++) {
+        bool is_its = formats_has_variant(format, (enum variant)i);
+        if (!is_its || !is_word(word, len, VARIANTS[i])) continue;
         *out = (enum variant)i;
         return true;
     }

@@ -33,8 +33,11 @@ static bool has_own_sizes(const struct options *options) {
 /* Options that do not go with the format that is to be written. */
 static void check_format(const struct options *options) {
     const char *name = options->format == FILE_UNKNOWN ? "" : file_format_name(options->format);
-    if (options->variant != VARIANT_NONE && options->format != FILE_CASSANDRA) {
-        tool_die("--variant goes with --format cassandra only");
+    bool is_format = options->format < (enum file_format)FORMAT_COUNT;
+    if (options->variant != VARIANT_NONE &&
+        !(is_format && formats_has_variant((enum format)options->format, options->variant))) {
+        tool_die("--variant goes with --format: old, 3.x and 4.x with cassandra, v1 and v2 with "
+                 "spark");
     }
     if (options->format == FILE_REDISSON) {
         tool_die("build cannot make a Redisson filter: m and k are in a hash on the server, "

@@ -217,9 +217,11 @@ struct filter *file_try(const char *path, const struct options *options, enum fi
     *format = options->from;
     struct filter *filter = read_input(&in, format, &how, fault);
     if (!in.is_stdin) close(in.fd);
-    bool is_cassandra = *format == FILE_CASSANDRA || options->format == FILE_CASSANDRA;
+    bool is_cassandra = (*format == FILE_CASSANDRA || options->format == FILE_CASSANDRA) &&
+                        formats_has_variant(FORMAT_CASSANDRA, options->variant);
     if (filter && options->variant != VARIANT_NONE && !is_cassandra) {
-        tool_die("--variant goes with cassandra, and %s is %s", path, file_format_name(*format));
+        tool_die("--variant old, 3.x or 4.x goes with cassandra, and %s is %s", path,
+                 file_format_name(*format));
     }
     return filter;
 }

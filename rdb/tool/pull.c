@@ -87,8 +87,10 @@ static void check_options(const struct options *options) {
     if (is_pushed && (options->output || options->format != FILE_UNKNOWN)) {
         tool_die("--redisson with --key writes no file: --output and --format do not go with it");
     }
-    if (options->variant != VARIANT_NONE && options->format != FILE_CASSANDRA) {
-        tool_die("--variant goes with --format cassandra only");
+    bool is_cassandra = options->format == FILE_CASSANDRA &&
+                        formats_has_variant(FORMAT_CASSANDRA, options->variant);
+    if (options->variant != VARIANT_NONE && !is_cassandra) {
+        tool_die("--variant old, 3.x or 4.x goes with --format cassandra only");
     }
 }
 

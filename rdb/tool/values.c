@@ -156,7 +156,9 @@ enum scheme values_scheme(const char *text) {
 enum variant values_variant(const char *text) {
     enum variant variant;
     if (formats_find_variant(FORMAT_CASSANDRA, text, strlen(text), &variant)) return variant;
-    tool_die("--variant: '%s' is none of old, 3.x and 4.x", text);
+    if (formats_find_variant(FORMAT_SPARK, text, strlen(text), &variant)) return variant;
+    tool_die("--variant: '%s' is none of old, 3.x and 4.x, of cassandra, and v1 and v2, of spark",
+             text);
 }
 
 enum file_format values_format(const char *name, const char *text) {
