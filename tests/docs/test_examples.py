@@ -19,7 +19,7 @@ exec "{cli}" -s "{socket}" --no-raw "$@"
 """
 BLOOMPORT = """#!/bin/sh
 case $1 in
-push | pull) command=$1; shift; exec "{tool}" "$command" -s "{socket}" "$@" ;;
+build | check | push | pull | add | list) command=$1; shift; exec "{tool}" "$command" -s "{socket}" "$@" ;;
 *) exec "{tool}" "$@" ;;
 esac
 """
