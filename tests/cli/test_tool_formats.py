@@ -88,8 +88,9 @@ def sized_by(fixture):
     name = fixture.format.name
     if name == "guava" and p["strategy"] == "MURMUR128_MITZ_64":  # Guava has made no other since version 18
         return "--error", p["fpp"], "--capacity", p["expectedInsertions"]
-    if name == "spark" and fixture.entry["version"] >= "4.1" and "fpp" in p:  # before, create(n, p) made a V1
-        return "--error", p["fpp"], "--capacity", p["expectedNumItems"]
+    if name == "spark" and "fpp" in p:  # create(n, p), which makes a V2 from 4.1 on
+        size = "--error", p["fpp"], "--capacity", p["expectedNumItems"]
+        return (*size, "--variant", "v2") if fixture.entry["version"] >= "4.1" else size
     if name == "cassandra":
         return "--error", p["maxFalsePosProbability"], "--capacity", p["numElements"], *words_of(fixture)
     if name == "bip37" and fixture.entry["added"] <= p["elements"]:  # build refuses more
@@ -128,7 +129,7 @@ def test_most_fixtures_are_built_and_the_others_are_known():
     others = sorted(set(FILES) - set(BUILT))
     assert others == ["bip37/tweak7_all.bin", "go/m4096k5.bin", *("guava/mitz32_%s.bin" % rule for rule in ("bytes", "int", "long", "utf8")),
                       "rocksdb/fv4_legacy_bpk10.sst", "rocksdb/fv4_legacy_bpk6.sst",
-                      *sorted(name for name in FILES if re.match(r"spark/(s35|s40|s42_V)", name))]
+                      *sorted(name for name in FILES if re.match(r"spark/s42_V", name))]
 
 
 def test_gos_filters_have_the_size_of_new_with_estimates():
@@ -176,8 +177,9 @@ def test_files_pipes_and_columns_build_the_same_bytes(tmp_path, words_file, name
     (["--format", "guava", "--hash", "fnv1a"], "--format guava has a layout and a hash of its own"),
     (["--format", "sst"], "cannot write sst: only RocksDB makes tables, the format rocksdb is their filter"),
     (["--format", "cassandra", "--error", 1e-9], "cassandra has no filter of this size and error rate"),
-    (["--variant", "3.x"], "--variant"),
-    (["--format", "spark", "--variant", "3.x"], "--variant"),
+    (["--variant", "3.x"], "--variant goes with --format: old, 3.x and 4.x with cassandra, v1 and v2 with spark"),
+    (["--format", "spark", "--variant", "3.x"], "--variant goes with --format: old, 3.x"),
+    (["--format", "cassandra", "--variant", "v1"], "--variant goes with --format: old, 3.x"),
     (["--format", "cassandra", "--variant", "5"], "--variant: '5' is none of old, 3.x and 4.x"),
 ])
 def test_what_cannot_be_built_is_an_error_that_says_why(words, expected):

@@ -114,9 +114,11 @@ class Filter:
 
     rate_option, rate = "--error", RATE
 
-    def __init__(self, library, name, form, write, read=(), kind="bytes", words=(), sizes=SIZES, has_empty=True):
+    def __init__(self, library, name, form, write, read=(), kind="bytes", words=(), sizes=SIZES, has_empty=True,
+                 variant=None):
         self.library, self.name, self.form, self.words = library, name, form, words
         self.write, self.read, self.sizes = write, read, sizes
+        self.variant = ["--variant", variant] if variant else []  # of bloomport build
         self.folder, self.key = WORK / library, f"{library} {name}".replace(" ", "-")
         items = [ITEM[kind](i) for i in range(PROBES)]
         if kind != "long" and has_empty:
@@ -204,8 +206,8 @@ class Filter:
             path = self.folder / f"{self.key}.built"
             path.unlink(missing_ok=True)
             items = self.written(self.items[:n])
-            tool("build", "--format", self.form, "--capacity", len(items), self.rate_option, rate, "--hex", "-o", path,
-                 stdin=hexadecimal(items))
+            tool("build", "--format", self.form, *self.variant, "--capacity", len(items), self.rate_option, rate, "--hex",
+                 "-o", path, stdin=hexadecimal(items))
             compare(f"build {n} at {rate}", path.read_bytes(), self.make(self.items[:n], n, rate))
 
     def steps(self):
@@ -290,14 +292,15 @@ FILTERS = (
     Filter("guava", "string", "guava", ("string", "N", "P"), ("string",), kind="string"),
     Filter("guava", "long", "guava", ("long", "N", "P"), ("long",), kind="long"),
     Filter("guava", "before 18", "guava", ("old", "N", "P"), ("old",), sizes=()),
-    Filter("spark3", "V1 bytes", "spark", ("bytes", "N", "P"), ("bytes",), sizes=()),
-    Filter("spark3", "V1 string", "spark", ("string", "N", "P"), ("string",), kind="string", sizes=()),
-    Filter("spark3", "V1 long", "spark", ("long", "N", "P"), ("long",), kind="long", sizes=()),
-    Filter("spark4", "V1 bytes", "spark", ("bytes", "N", "P", "V1", 0), ("bytes",), sizes=()),
-    Filter("spark4", "V2 bytes", "spark", ("bytes", "N", "P", "V2", 0), ("bytes",)),
+    Filter("spark3", "V1 bytes", "spark", ("bytes", "N", "P"), ("bytes",)),
+    Filter("spark3", "V1 string", "spark", ("string", "N", "P"), ("string",), kind="string"),
+    Filter("spark3", "V1 long", "spark", ("long", "N", "P"), ("long",), kind="long"),
+    Filter("spark4", "V1 bytes", "spark", ("bytes", "N", "P", "V1", 0), ("bytes",), variant="v1"),
+    Filter("spark4", "V2 bytes", "spark", ("bytes", "N", "P", "V2", 0), ("bytes",), variant="v2"),
     Filter("spark4", "V2 with a seed", "spark", ("bytes", "N", "P", "V2", -559038737), ("bytes",), sizes=()),
-    Filter("spark4", "default long", "spark", ("long", "N", "P", "default", 0), ("long",), kind="long"),
-    Filter("pyspark", "string column", "spark", ("string", "N", "P"), ("string",), kind="string", sizes=SIZES[:1]),
+    Filter("spark4", "default long", "spark", ("long", "N", "P", "default", 0), ("long",), kind="long", variant="v2"),
+    Filter("pyspark", "string column", "spark", ("string", "N", "P"), ("string",), kind="string", sizes=SIZES[:1],
+           variant="v2"),
     Filter("bits-and-blooms", "n and p", "go", ("N", "P")),
     Filter("bits-and-blooms", "m and k", "go", ("m", 40961, 5), sizes=()),
     Filter("bitcoinj", "tweak 0", "bip37", ("N", "P", 0, "UPDATE_NONE")),
@@ -305,8 +308,10 @@ FILTERS = (
     # The first size would have no bytes here; bitcoinj gives it one.
     Filter("python-bitcoinlib", "tweak 0", "bip37", ("N", "P", 0, 0), sizes=SIZES[1:]),
     Filter("python-bitcoinlib", "a tweak", "bip37", ("N", "P", 2147483649, 1), sizes=()),
-    Filter("cassandra3", "as 2.2", "cassandra", ("old", "N", "P"), ("old",), words=("VARIANT", "old"), sizes=()),
-    Filter("cassandra3", "3.x", "cassandra", ("3.x", "N", "P"), ("3.x",), words=("VARIANT", "3.x"), sizes=()),
+    Filter("cassandra3", "as 2.2", "cassandra", ("old", "N", "P"), ("old",), words=("VARIANT", "old"), sizes=CASSANDRA_SIZES,
+           variant="old"),
+    Filter("cassandra3", "3.x", "cassandra", ("3.x", "N", "P"), ("3.x",), words=("VARIANT", "3.x"), sizes=CASSANDRA_SIZES,
+           variant="3.x"),
     Filter("cassandra4", "4.x", "cassandra", ("N", "P"), ("4.x",), words=("VARIANT", "4.x"), sizes=CASSANDRA_SIZES),
     # DataSketches ignores the empty item.
     Filter("datasketches", "bytes", "datasketches", ("bytes", "N", "P", 0), ("bytes",), has_empty=False),
