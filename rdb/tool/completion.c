@@ -15,7 +15,7 @@ static const char *words_of(const char *kind) {
     if (strcmp(kind, "layout") == 0) return "classic blocked counting ";
     if (strcmp(kind, "order") == 0) return "utilisation key items capacity error bytes ";
     if (strcmp(kind, "hash") == 0) return "xxh64 fnv1a ";
-    if (strcmp(kind, "variant") == 0) return "old 3.x 4.x ";
+    if (strcmp(kind, "variant") == 0) return "old 3.x 4.x v1 v2 ";
     if (strcmp(kind, "format") != 0) return NULL;
     size_t len = 0;
     for (int i = 0; i < FILE_UNKNOWN; i++) {

@@ -3,6 +3,7 @@
 #include "rdb/tool/help.h"
 
 #include "module/core/version.h"
+#include "rdb/formats/formats.h"
 #include "rdb/tool/tool.h"
 
 #include <string.h>
@@ -48,10 +49,14 @@ static void print_examples(const char *lines) {
 void help_command(const struct command *command) {
     printf("usage: bloomport %s [options]%s%s\n\n%s\n\n", command->name,
            *command->operands ? " " : "", command->operands, command->summary);
+    bool has_format = false;
     for (size_t i = 0; i < table_noptions; i++) {
         const struct option_row *row = &table_options[i];
-        if (row->help && row->commands & command->bit) print_option(row);
+        if (!row->help || !(row->commands & command->bit)) continue;
+        print_option(row);
+        has_format |= row->argument && strcmp(row->argument, "format") == 0;
     }
+    if (has_format) printf("\nformats: %s, dump, sst (which is read only)\n", formats_list());
     print_examples(command->examples);
 }
 

@@ -87,15 +87,11 @@ static void check_options(const struct options *options) {
     if (is_pushed && (options->output || options->format != FILE_UNKNOWN)) {
         tool_die("--redisson with --key writes no file: --output and --format do not go with it");
     }
-    if (options->variant != VARIANT_NONE && options->format != FILE_CASSANDRA) {
-        tool_die("--variant goes with --format cassandra only");
-    }
 }
 
 static void save_filter(const struct filter *filter, const struct options *options) {
     bool is_chosen = options->format != FILE_UNKNOWN;
-    file_save(filter, is_chosen ? options->format : file_default_format(filter), options->variant,
-              options->output);
+    file_save(filter, is_chosen ? options->format : file_default_format(filter), options);
     report_filter("pulled: ", filter, filter_items(filter));
 }
 

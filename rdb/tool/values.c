@@ -153,12 +153,6 @@ enum scheme values_scheme(const char *text) {
     tool_die("--hash: '%s' is neither xxh64 nor fnv1a", text);
 }
 
-enum variant values_variant(const char *text) {
-    enum variant variant;
-    if (formats_find_variant(FORMAT_CASSANDRA, text, strlen(text), &variant)) return variant;
-    tool_die("--variant: '%s' is none of old, 3.x and 4.x", text);
-}
-
 enum file_format values_format(const char *name, const char *text) {
     enum file_format format = file_format_of(text);
     if (format != FILE_UNKNOWN) return format;

@@ -1,4 +1,5 @@
-/* The string of a Redisson filter, as the tool imports it: m, k and the error rate come from elsewhere. */
+/* The string of a Redisson filter, as the tool imports it: m, k and the error rate come from
+ * elsewhere. */
 
 #include "tests/fuzz/fuzz_format.h"
 

@@ -9,7 +9,7 @@ _bloomport() {
     build:--format|check:--format|info:--format|merge:--from|merge:--format|convert:--from|convert:--to|push:--format|pull:--format)
         COMPREPLY=($(compgen -W 'portable sstable leveldb parquet redisbloom valkeybloom guava spark go cassandra bip37 rocksdb datasketches redisson dump sst ' -- "$current")); return ;;
     build:--variant|check:--variant|info:--variant|merge:--variant|convert:--variant|push:--variant|pull:--variant)
-        COMPREPLY=($(compgen -W 'old 3.x 4.x ' -- "$current")); return ;;
+        COMPREPLY=($(compgen -W 'old 3.x 4.x v1 v2 ' -- "$current")); return ;;
     build:--layout|add:--layout|size:--layout)
         COMPREPLY=($(compgen -W 'classic blocked counting ' -- "$current")); return ;;
     build:--hash|check:--hash|info:--hash|merge:--hash|convert:--hash|push:--hash|size:--hash)

@@ -40,7 +40,7 @@ _bloomport() {
         '--layout=[classic (fewest bits) or blocked (fastest)]:layout:(classic blocked counting)' \
         '--hash=[xxh64 (default) or fnv1a]:hash:(xxh64 fnv1a)' \
         '--format=[the format to write (one that records capacity and rate: dump)]:format:(portable sstable leveldb parquet redisbloom valkeybloom guava spark go cassandra bip37 rocksdb datasketches redisson dump sst)' \
-        '--variant=[of --format cassandra: old (before 3.0), 3.x or 4.x (default)]:variant:(old 3.x 4.x)' \
+        '--variant=[of cassandra: old, 3.x or 4.x; of spark: v1 or v2]:variant:(old 3.x 4.x v1 v2)' \
         '(-o --output)'{-o,--output}'[where to write (standard output)]:file:_files' \
         '(-h --host)'{-h,--host}'[the server'\''s host (127.0.0.1)]:host: ' \
         '(-p --port)'{-p,--port}'[the server'\''s port (6379)]:port: ' \
@@ -70,7 +70,7 @@ _bloomport() {
         '(-c --count)'{-c,--count}'[print only how many they are]' \
         '--hash=[xxh64 (default) or fnv1a: portable and sstable files do not record it]:hash:(xxh64 fnv1a)' \
         '--format=[the file'\''s format, if it is not recognised: leveldb and cassandra never are]:format:(portable sstable leveldb parquet redisbloom valkeybloom guava spark go cassandra bip37 rocksdb datasketches redisson dump sst)' \
-        '--variant=[of cassandra: old, 3.x or 4.x, unless a name as nb-1-big-Filter.db tells]:variant:(old 3.x 4.x)' \
+        '--variant=[of cassandra: old, 3.x or 4.x, unless a name as nb-1-big-Filter.db tells]:variant:(old 3.x 4.x v1 v2)' \
         '--key=[the key on the server]:key: ' \
         '--server[the filter is on a server: --key names it, no file does]' \
         '(-h --host)'{-h,--host}'[the server'\''s host (127.0.0.1)]:host: ' \
@@ -94,7 +94,7 @@ _bloomport() {
     info) _arguments -s \
         '--hash=[xxh64 (default) or fnv1a: portable and sstable files do not record it]:hash:(xxh64 fnv1a)' \
         '--format=[the file'\''s format, if it is not recognised: leveldb and cassandra never are]:format:(portable sstable leveldb parquet redisbloom valkeybloom guava spark go cassandra bip37 rocksdb datasketches redisson dump sst)' \
-        '--variant=[of cassandra: old, 3.x or 4.x, unless a name as nb-1-big-Filter.db tells]:variant:(old 3.x 4.x)' \
+        '--variant=[of cassandra: old, 3.x or 4.x, unless a name as nb-1-big-Filter.db tells]:variant:(old 3.x 4.x v1 v2)' \
         '--json[print one JSON object]' \
         '(-h --help)'{-h,--help}'[this text]' \
         '*:file:_files' ;;
@@ -102,7 +102,7 @@ _bloomport() {
         '--hash=[xxh64 (default) or fnv1a: portable and sstable files do not record it]:hash:(xxh64 fnv1a)' \
         '--from=[the format read, if it is not recognised: leveldb and cassandra never are]:format:(portable sstable leveldb parquet redisbloom valkeybloom guava spark go cassandra bip37 rocksdb datasketches redisson dump sst)' \
         '--format=[the format to write (that of the first)]:format:(portable sstable leveldb parquet redisbloom valkeybloom guava spark go cassandra bip37 rocksdb datasketches redisson dump sst)' \
-        '--variant=[of cassandra: old, 3.x or 4.x, unless a name as nb-1-big-Filter.db tells]:variant:(old 3.x 4.x)' \
+        '--variant=[of cassandra: old, 3.x or 4.x, unless a name as nb-1-big-Filter.db tells]:variant:(old 3.x 4.x v1 v2)' \
         '(-o --output)'{-o,--output}'[where to write (standard output)]:file:_files' \
         '(-q --quiet)'{-q,--quiet}'[no summary and no notes on standard error]' \
         '(-h --help)'{-h,--help}'[this text]' \
@@ -112,7 +112,7 @@ _bloomport() {
         '--hash=[xxh64 (default) or fnv1a: portable and sstable files do not record it]:hash:(xxh64 fnv1a)' \
         '--from=[the format read, if it is not recognised: leveldb and cassandra never are]:format:(portable sstable leveldb parquet redisbloom valkeybloom guava spark go cassandra bip37 rocksdb datasketches redisson dump sst)' \
         '--to=[the format to write]:format:(portable sstable leveldb parquet redisbloom valkeybloom guava spark go cassandra bip37 rocksdb datasketches redisson dump sst)' \
-        '--variant=[of cassandra: old, 3.x or 4.x, unless a name as nb-1-big-Filter.db tells]:variant:(old 3.x 4.x)' \
+        '--variant=[of cassandra: old, 3.x or 4.x, unless a name as nb-1-big-Filter.db tells]:variant:(old 3.x 4.x v1 v2)' \
         '(-o --output)'{-o,--output}'[where to write (standard output)]:file:_files' \
         '(-q --quiet)'{-q,--quiet}'[no summary and no notes on standard error]' \
         '(-h --help)'{-h,--help}'[this text]' \
@@ -122,7 +122,7 @@ _bloomport() {
         '--expansion=[it grows on the server, as by BF.RESERVE]:number: ' \
         '--hash=[xxh64 (default) or fnv1a: portable and sstable files do not record it]:hash:(xxh64 fnv1a)' \
         '--format=[the file'\''s format, if it is not recognised: leveldb and cassandra never are]:format:(portable sstable leveldb parquet redisbloom valkeybloom guava spark go cassandra bip37 rocksdb datasketches redisson dump sst)' \
-        '--variant=[of cassandra: old, 3.x or 4.x, unless a name as nb-1-big-Filter.db tells]:variant:(old 3.x 4.x)' \
+        '--variant=[of cassandra: old, 3.x or 4.x, unless a name as nb-1-big-Filter.db tells]:variant:(old 3.x 4.x v1 v2)' \
         '--key=[the key on the server]:key: ' \
         '--replace[replace the key if it exists]' \
         '(-h --host)'{-h,--host}'[the server'\''s host (127.0.0.1)]:host: ' \
@@ -146,7 +146,7 @@ _bloomport() {
     pull) _arguments -s \
         '--expansion=[with --redisson: it grows, as by BF.RESERVE]:number: ' \
         '--format=[the format to write (one that records capacity and rate: dump)]:format:(portable sstable leveldb parquet redisbloom valkeybloom guava spark go cassandra bip37 rocksdb datasketches redisson dump sst)' \
-        '--variant=[of --format cassandra: old (before 3.0), 3.x or 4.x (default)]:variant:(old 3.x 4.x)' \
+        '--variant=[of cassandra: old, 3.x or 4.x; of spark: v1 or v2]:variant:(old 3.x 4.x v1 v2)' \
         '(-o --output)'{-o,--output}'[where to write (standard output)]:file:_files' \
         '--key=[the key on the server]:key: ' \
         '--redisson=[the filter is Redisson'\''s, NAME and {NAME}:config; --key: push it to this key]:name: ' \
