@@ -81,6 +81,7 @@ void adding_replicate_first(const struct adding *a) {
 
 void adding_close(struct adding *a) {
     metrics.adds += a->done - a->nfailed;
+    a->key.only_added = true;
     if (adding_is_change(a)) {
         key_close_changed(&a->key, a->nchanging ? "bf.add" : a->key.put ? "bf.reserve" : NULL);
     } else {

@@ -134,6 +134,7 @@ int cmd_del(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
     } else {
         for (size_t i = 0; i < n; i++) RedisModule_ReplyWithBool(ctx, 0);
     }
+    key.only_added = true; // and removed, which changes the newest layer too
     if (nchanging > 0) {
         replicate_removed(ctx, argv[1], changing, nchanging);
         key_close_changed(&key, "bf.del");

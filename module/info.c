@@ -254,45 +254,56 @@ static void reply_layers(RedisModuleCtx *ctx, const struct filter *filter) {
     }
 }
 
-/* Above this many layers BF.STATS warns: a lookup of an absent item probes every layer. */
-#define MANY_LAYERS 16
+/* The states of BF.STATS and what to do about each. Where several hold, the first one is shown. */
+enum {
+    STATE_OVERFILLED,
+    STATE_FULL,
+    STATE_NEARLY_FULL,
+    STATE_MANY_LAYERS,
+    STATE_CLOCK_BEHIND,
+    STATE_OK,
+    STATE_COUNT
+};
 
-/* The layers of the longest generation; all layers of a filter without a window. */
-static uint32_t longest_chain(const struct filter *filter) {
-    uint32_t longest = 0, n = 0;
-    for (uint32_t i = 0; i < filter->nlayers; i++) {
-        bool continues = i > 0 && filter->layers[i].start == filter->layers[i - 1].start;
-        n = continues ? n + 1 : 1;
-        if (n > longest) longest = n;
-    }
-    return longest;
+static const struct {
+    const char *name, *advice;
+    const char *counting; // the advice for layout COUNTING, if it is another one
+} STATES[STATE_COUNT] = {
+    [STATE_OVERFILLED] = {"overfilled",
+                          "its false-positive rate is more than twice the promised one: make a "
+                          "larger one and add the items again",
+                          NULL},
+    [STATE_FULL] = {"full", "it takes no new items: make a larger one, or one with an expansion",
+                    "it takes no new items: make a larger one, or delete some"},
+    [STATE_NEARLY_FULL] = {"nearly full",
+                           "it will soon take no new items: make a larger one, or one with an "
+                           "expansion",
+                           "it will soon take no new items: make a larger one, or delete some"},
+    [STATE_MANY_LAYERS] = {"many layers",
+                           "every lookup goes through all of them: reserve a larger capacity, or a "
+                           "larger expansion",
+                           NULL},
+    [STATE_CLOCK_BEHIND] = {"clock behind",
+                            "the clock was set back, and the window stands still until the clock "
+                            "has caught up: wait, or BF.CLEAR",
+                            NULL},
+    [STATE_OK] = {"ok", "", NULL},
+};
+
+static int state_of(const struct subject *s) {
+    if (measure_is_overfilled(&s->live)) return STATE_OVERFILLED;
+    if (measure_is_full(s->filter)) return STATE_FULL;
+    if (measure_is_nearly_full(s->filter)) return STATE_NEARLY_FULL;
+    if (measure_has_many_layers(&s->live)) return STATE_MANY_LAYERS;
+    if (filter_newest(s->filter)->start > s->now) return STATE_CLOCK_BEHIND;
+    return STATE_OK;
 }
 
-/* Replies with the filter's state in a word or two, and with what to do about it. */
 static void reply_state(RedisModuleCtx *ctx, const struct subject *s) {
-    const struct layer *newest = filter_newest(s->filter);
-    const char *state = "ok", *advice = "";
-    if (measure_is_overfilled(&s->live)) {
-        state = "overfilled";
-        advice =
-            "its false-positive rate is more than twice the promised one: make a larger one and "
-            "add the items again";
-    } else if (s->filter->expansion == 0 && newest->items >= newest->capacity) {
-        state = "full";
-        advice = s->filter->layout == LAYOUT_COUNTING
-                     ? "it takes no new items: make a larger one, or delete some"
-                     : "it takes no new items: make a larger one, or one with an expansion";
-    } else if (longest_chain(&s->live) > MANY_LAYERS) {
-        state = "many layers";
-        advice = "every lookup goes through all of them: reserve a larger capacity, or a larger "
-                 "expansion";
-    } else if (newest->start > s->now) {
-        state = "clock behind";
-        advice = "the clock was set back, and the window stands still until the clock has caught "
-                 "up: wait, or BF.CLEAR";
-    }
-    reply_word(ctx, "state", state);
-    reply_word(ctx, "advice", advice);
+    int state = state_of(s);
+    bool is_counting = s->filter->layout == LAYOUT_COUNTING && STATES[state].counting;
+    reply_word(ctx, "state", STATES[state].name);
+    reply_word(ctx, "advice", is_counting ? STATES[state].counting : STATES[state].advice);
 }
 
 /* The bits of memory that a position takes: a counter has four. */

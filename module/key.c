@@ -4,7 +4,9 @@
 
 #include "module/background.h"
 #include "module/config.h"
+#include "module/core/measure.h"
 #include "module/core/window.h"
+#include "module/notice.h"
 #include "module/reply.h"
 #include "module/type.h"
 #include "module/type_foreign.h"
@@ -43,6 +45,7 @@ bool key_open_any(RedisModuleCtx *ctx, RedisModuleString *name, enum access acce
     key->put = NULL;
     key->expires = 0;
     key->rotated = 0;
+    key->has_grown = key->has_many_layers = key->only_added = false;
     key->counted = (struct usage){0};
     key->handle = access == FOR_READING ? RedisModule_OpenKey(ctx, name, REDISMODULE_READ)
                                         : open_to_write(ctx, name);
@@ -117,8 +120,14 @@ static enum status grow_packed(struct key *key, uint64_t max_bytes) {
 
 enum status key_grow(struct key *key) {
     uint64_t max_bytes = config_max_bytes(key->ctx);
-    if (!key->put && packed_is_packed(key->value)) return grow_packed(key, max_bytes);
-    return filter_grow(key->filter, max_bytes, config_max_layers(key->ctx));
+    bool had_many_layers = measure_has_many_layers(key->filter);
+    bool is_packed = !key->put && packed_is_packed(key->value);
+    enum status st = is_packed ? grow_packed(key, max_bytes)
+                               : filter_grow(key->filter, max_bytes, config_max_layers(key->ctx));
+    if (st != STATUS_OK) return st;
+    key->has_grown = true;
+    if (!had_many_layers && measure_has_many_layers(key->filter)) key->has_many_layers = true;
+    return STATUS_OK;
 }
 
 enum status key_rotate(struct key *key, uint64_t start) {
@@ -149,14 +158,14 @@ static void install(struct key *key) {
         key->filter = packed_open(key->value, &key->view);
         key_delete(key);
     }
-    if (key->value) {
-        replace_value(key, type, value);
-        metrics_settle(&key->counted, metrics_usage(key->value, key->filter));
+    bool is_new = !key->value;
+    if (is_new) {
+        set_value(key, value);
     } else {
-        metrics_hold(value);
-        key->value = value;
-        RedisModule_ModuleTypeSetValue(key->handle, type, value);
+        replace_value(key, type, value);
     }
+    metrics_settle(&key->counted, metrics_usage(key->value, key->filter));
+    if (is_new) RedisModule_ModuleTypeSetValue(key->handle, type, value);
 }
 
 /* Stores the changes in the value. A small filter is packed, also one that BF.CLEAR made small. */
@@ -197,17 +206,24 @@ static bool expire(const struct key *key) {
     return is_ours;
 }
 
+static void announce(const struct key *key, const char *event) {
+    RedisModule_NotifyKeyspaceEvent(key->ctx, REDISMODULE_NOTIFY_MODULE, event, key->name);
+}
+
 void key_close_changed(struct key *key, const char *event) {
+    bool has_new_layers = key->put || key->has_grown || key->rotated;
+    if (!key->only_added || has_new_layers) {
+        key->filter->safe_fill = measure_safe_fill(key->filter);
+    }
+    uint64_t was_full = key->counted.full;
     key_close(key);
+    if (key->counted.full > was_full) notice_full(key->ctx, key->name, key->counted.items);
+    if (key->has_many_layers) notice_many_layers(key->ctx, key->name, key->counted.items);
     bool is_expiring = key->expires != 0 && expire(key);
     RedisModule_SignalModifiedKey(key->ctx, key->name);
-    if (key->rotated) {
-        RedisModule_NotifyKeyspaceEvent(key->ctx, REDISMODULE_NOTIFY_MODULE, "bf.rotate",
-                                        key->name);
-    }
-    if (event) {
-        RedisModule_NotifyKeyspaceEvent(key->ctx, REDISMODULE_NOTIFY_MODULE, event, key->name);
-    }
+    if (key->rotated) announce(key, "bf.rotate");
+    if (key->has_grown) announce(key, "bf.grow");
+    if (event) announce(key, event);
     if (is_expiring) {
         RedisModule_NotifyKeyspaceEvent(key->ctx, REDISMODULE_NOTIFY_GENERIC, "expire", key->name);
     }

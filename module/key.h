@@ -37,6 +37,9 @@ struct key {
     bool drops_ttl;          // with `put`: the key loses its TTL
     long long expires;       // with `put`: the key gets this TTL, in ms since the epoch; 0: none
     uint64_t rotated;        // the start of the generation that the command began; 0: none
+    bool has_grown;          // the command appended a layer
+    bool has_many_layers;    // that took the filter into the state `many layers`
+    bool only_added;         // the command changed no layer but the newest and those it began
     struct packed_view view; // the memory of `filter` if the value is packed
     struct usage counted;    // FOR_WRITING: what INFO bf counts for this key so far
 };
@@ -88,8 +91,9 @@ void key_delete(struct key *key);
 void key_close(struct key *key);
 
 /* Close a key that was changed, or deleted, and then announce that. A new key gets its TTL in
- * between. A generation that began is announced first, as bf.rotate; `event` may be NULL if there
- * is nothing else. */
+ * between. A generation that began is announced first, as bf.rotate, then growth, as bf.grow;
+ * `event` may be NULL if there is nothing else. A filter that became full, or got many layers, is
+ * logged. */
 void key_close_changed(struct key *key, const char *event);
 void key_close_deleted(struct key *key);
 

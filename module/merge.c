@@ -8,11 +8,11 @@
 #include "module/core/measure.h"
 #include "module/core/mem.h"
 #include "module/key.h"
+#include "module/notice.h"
 #include "module/replay.h"
 #include "module/replicate.h"
 #include "module/reply.h"
 
-#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -198,12 +198,8 @@ static enum status merge(struct key *dest, const struct sources *sources, bool *
 /* Logs one line when a merge takes a filter far beyond its promise. Later merges into the same
  * filter log nothing, until it has been cleared or replaced. */
 static void log_overfill(const struct key *dest) {
-    size_t len;
-    const char *name = RedisModule_StringPtrLen(dest->name, &len);
-    char shown[65]; // a key's bytes must not write lines of their own
-    size_t n = len < sizeof(shown) - 1 ? len : sizeof(shown) - 1;
-    for (size_t i = 0; i < n; i++) shown[i] = isprint((unsigned char)name[i]) ? name[i] : '?';
-    shown[n] = '\0';
+    char shown[NOTICE_NAME_BYTES];
+    notice_name(dest->name, shown);
     RedisModule_Log(
         dest->ctx, "warning",
         "BF.MERGE overfilled %s: about %llu items in a capacity of %llu, false-positive "

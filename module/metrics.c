@@ -9,15 +9,19 @@ struct metrics metrics;
 struct usage metrics_held;
 
 /* The sum over all values that the server has freed. */
-static struct { atomic_uint_fast64_t filters, layers, items, bytes; } freed;
+static struct { atomic_uint_fast64_t filters, layers, items, bytes, full, overfilled; } freed;
 
 static struct usage usage_of(const void *value) {
     struct packed_view view;
     return metrics_usage(value, packed_view(value, &view));
 }
 
-void metrics_hold(const void *value) {
+void metrics_hold(void *value) {
     struct usage none = {0};
+    if (!packed_is_packed(value)) {
+        struct filter *filter = value;
+        filter->safe_fill = measure_safe_fill(filter);
+    }
     metrics_settle(&none, usage_of(value));
 }
 
@@ -27,6 +31,8 @@ void metrics_release(const void *value) {
     atomic_fetch_add(&freed.layers, usage.layers);
     atomic_fetch_add(&freed.items, usage.items);
     atomic_fetch_add(&freed.bytes, usage.bytes);
+    atomic_fetch_add(&freed.full, usage.full);
+    atomic_fetch_add(&freed.overfilled, usage.overfilled);
 }
 
 static void on_info(RedisModuleInfoCtx *ctx, int for_crash_report) {
@@ -39,6 +45,9 @@ static void on_info(RedisModuleInfoCtx *ctx, int for_crash_report) {
                                       metrics_held.layers - atomic_load(&freed.layers));
     RedisModule_InfoAddFieldULongLong(ctx, "items", metrics_held.items - atomic_load(&freed.items));
     RedisModule_InfoAddFieldULongLong(ctx, "bytes", metrics_held.bytes - atomic_load(&freed.bytes));
+    RedisModule_InfoAddFieldULongLong(ctx, "full", metrics_held.full - atomic_load(&freed.full));
+    RedisModule_InfoAddFieldULongLong(ctx, "overfilled",
+                                      metrics_held.overfilled - atomic_load(&freed.overfilled));
     RedisModule_InfoAddFieldULongLong(ctx, "adds", metrics.adds);
     RedisModule_InfoAddFieldULongLong(ctx, "checks", metrics.checks);
     RedisModule_InfoAddFieldULongLong(ctx, "checks_absent", metrics.checks_absent);

@@ -12,6 +12,7 @@
 #ifndef BLOOMPORT_METRICS_H
 #define BLOOMPORT_METRICS_H
 
+#include "module/core/measure.h"
 #include "module/core/packed.h"
 
 #include <redismodule.h>
@@ -31,18 +32,32 @@ struct usage {
     uint64_t layers;
     uint64_t items;
     uint64_t bytes;
+    uint64_t full;       // in the state `full` of BF.STATS
+    uint64_t overfilled; // in the state `overfilled`; a window with every generation that it holds
 };
 
 /* The sum over all values that the server ever got; a freed value counts as it was last. */
 extern struct usage metrics_held;
 
-/* The usage of one value; `filter` is the same value, opened. All counts are 0 if value is NULL. */
+/* Whether the filter is overfilled. An add asks this twice, so filter->safe_fill spares nearly
+ * every filter the arithmetic. */
+static inline bool metrics_is_overfilled(const struct filter *filter) {
+    const struct layer *newest = filter_newest(filter);
+    if ((double)newest->ones < (double)filter->safe_fill * (double)newest->nbits) return false;
+    return measure_is_overfilled(filter);
+}
+
+/* The usage of one value; `filter` is the same value, opened. All counts are 0 if value is NULL. A
+ * filter that is still loading has no state. */
 static inline struct usage metrics_usage(const void *value, const struct filter *filter) {
     if (!value) return (struct usage){0};
+    bool is_overfilled = !filter->is_loading && metrics_is_overfilled(filter);
     return (struct usage){.filters = 1,
                           .layers = filter->nlayers,
                           .items = filter_items(filter),
-                          .bytes = packed_size_bytes(value)};
+                          .bytes = packed_size_bytes(value),
+                          .full = !filter->is_loading && !is_overfilled && measure_is_full(filter),
+                          .overfilled = is_overfilled};
 }
 
 /* Replaces *counted by `now`, in metrics_held and in *counted itself. Main thread only. */
@@ -52,11 +67,13 @@ static inline void metrics_settle(struct usage *counted, struct usage now) {
     metrics_held.layers += now.layers - counted->layers;
     metrics_held.items += now.items - counted->items;
     metrics_held.bytes += now.bytes - counted->bytes;
+    metrics_held.full += now.full - counted->full;
+    metrics_held.overfilled += now.overfilled - counted->overfilled;
     *counted = now;
 }
 
-/* Counts a value that the server gets from us: created, loaded, or copied. */
-void metrics_hold(const void *value);
+/* Counts a value that the server gets from us: loaded, or copied. */
+void metrics_hold(void *value);
 
 /* Counts a value that the server frees. Any thread may call this. */
 void metrics_release(const void *value);

@@ -46,10 +46,10 @@ wanted_by = $(if $(filter $(2),$(MAKECMDGOALS)),$(1))
 NEEDS = $(call wanted_by,python,test-all) $(call wanted_by,build,study) $(call wanted_by,bench,bench% soak) \
         $(call wanted_by,test,$(TESTING)) $(call wanted_by,parquet,$(WITH_EXPORT)) \
         $(call wanted_by,frames,$(WITH_FRAMES)) \
-        $(call wanted_by,browser,test-page screenshot) $(call wanted_by,fuzzer,fuzz-run) \
+        $(call wanted_by,browser,test-page screenshot) $(call wanted_by,monitoring,test-monitoring) $(call wanted_by,fuzzer,fuzz-run) \
         $(call wanted_by,$(filter gcovr valgrind,$(FLAVOUR:coverage=gcovr)),$(TESTING))
 TESTING = test test-unit test-server test-servers test-cli test-docs test-recipes test-page test-large test-interop \
-          test-clients test-some coverage-run fuzz-server
+          test-clients test-monitoring test-some coverage-run fuzz-server
 DEPS = $(if $(strip $(NEEDS)),deps-of-goals)
 .PHONY: deps-of-goals
 deps-of-goals:
@@ -128,7 +128,7 @@ RUN_TESTS = $(TEST_ENV) BLOOMPORT_SO='$(abspath $(SO))' BLOOMPORT_TOOL='$(abspat
             $(PYTHON) tests/support/run_tests.py --out $(OBJ)
 QUICK = tests/server tests/cli tests/recipes tests/page/test_numbers.py tests/docs tests/support
 
-.PHONY: test-all test-unit test-server test-servers test-docs test-cli test-recipes test-page test-large test-damaged \
+.PHONY: test-all test-unit test-server test-servers test-docs test-cli test-recipes test-page test-monitoring test-large test-damaged \
         test-interop test-clients test-deb screenshot asan tsan valgrind test-some coverage coverage-run fuzz fuzz-run fuzz-server
 test-all: | $(DEPS) ## every test target, one after another, and one table: ONLY="test-page test-deb" for some
 	@$(PYTHON) tests/support/run_all.py --make '$(MAKE)' $(ONLY)
@@ -157,6 +157,9 @@ test-recipes: $(SO) | $(CLOCK_SO) $(DEPS) ## the recipes of module/docs/RECIPES.
 test-page: page $(SO) $(TOOL) | $(DEPS) ## the page in headless Chromium, which it installs
 	@$(RUN_TESTS) --server tests/page
 
+test-monitoring: $(SO) | $(DEPS) ## Debian's Prometheus and redis_exporter, unpacked, on a server: dashboard, alert rules
+	@$(RUN_TESTS) --server tests/monitoring
+
 screenshot: page | $(DEPS) ## the picture of the README, module/docs/page.png, taken of the page in headless Chromium
 	@$(PYTHON) -B tests/support/screenshot.py build/page/index.html module/docs/page.png
 
@@ -168,7 +171,7 @@ test-large: $(SO) $(TOOL) $(LARGE) | $(DEPS) ## slow tests and those that need g
 	@set -e; for program in $(if $(T),$(filter %/$(T),$(LARGE)),$(LARGE)); do $$program; done
 	@$(if $(filter %/$(T),$(LARGE)),:,$(RUN_TESTS) --server tests/large$(if $(T),/$(T).py))
 
-test-damaged: ## every damaged variant of RedisBloom's and valkey-bloom's recorded dumps, under the sanitizers
+test-damaged: ## every damaged variant of RedisBloom's, valkey-bloom's and other libraries' files, under the sanitizers
 	@$(MAKE) --no-print-directory FLAVOUR=asan CC=gcc test-large T=test_damaged_dumps
 
 test-interop: $(SO) $(TOOL) | $(DEPS) ## other languages and libraries read and write our filters, toolchains installed: T=go for one
@@ -187,7 +190,7 @@ asan: ## `make test` under AddressSanitizer and UBSan; any report is a failure
 	@$(MAKE) --no-print-directory FLAVOUR=asan CC=gcc test
 
 # A selection: all of it would take hours under valgrind, and most of it has but one thread.
-SOME_UNIT = $(filter-out %/test_rates %/test_sizing %/test_statistics,$(UNIT)) $(FUZZ)
+SOME_UNIT = $(filter-out %/test_rates %/test_scheme_rates %/test_sizing %/test_statistics,$(UNIT)) $(FUZZ)
 SOME_SERVER = background every_command faults fuzz growth import loadchunk memory small_filters
 test-some: $(SO) $(FAULTS_SO) $(TOOL) $(SOME_UNIT) | $(DEPS)
 	@$(RUN_TESTS) --unit $(SOME_UNIT) --server $(SOME_SERVER:%=tests/server/test_%.py) $(if $(filter tsan,$(FLAVOUR)),tests/cli)

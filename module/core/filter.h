@@ -70,6 +70,7 @@ struct filter {
     enum growth growth;
     enum layout layout;
     enum scheme scheme;
+    float safe_fill;  // not overfilled up to this fill of the newest layer (measure.h); 0: unknown
     struct seed seed; // as in filter_params
     uint32_t nlayers;
     struct layer *layers;       // at least one, oldest first

@@ -38,9 +38,64 @@ double measure_promise(const struct filter *filter) {
     return rate < 1 ? rate : 1;
 }
 
-/* By GROWTH_RATIO the first layer has all of the filter's rate, and those after it add theirs. */
-bool measure_is_overfilled(const struct filter *filter) {
+/* The rate above which a filter is overfilled. By GROWTH_RATIO the first layer has all of the
+ * filter's rate, and those after it add theirs. */
+static double most_rate(const struct filter *filter) {
     double promise = measure_promise(filter);
     if (filter->growth == GROWTH_RATIO) promise /= 1 - filter->ratio;
-    return measure_error_rate(filter) > 2 * promise;
+    return 2 * promise;
+}
+
+bool measure_is_overfilled(const struct filter *filter) {
+    return measure_error_rate(filter) > most_rate(filter);
+}
+
+/* Whether the filter, whose older layers have the rate `before`, keeps within `most` at a fill of
+ * its newest layer. */
+static bool is_safe(const struct filter *filter, double before, double most, float fill) {
+    struct layer newest = *filter_newest(filter);
+    newest.ones = (uint64_t)((double)fill * (double)newest.nbits) + 1;
+    if (newest.ones > newest.nbits) newest.ones = newest.nbits;
+    return before + (1 - before) * layer_current_error_rate(&newest) <= most;
+}
+
+/* Creating a filter computes this, so it tries one fill first, which suits most: k hashes that were
+ * rounded from a rate give a full layer a fill of 2^(0.5/k) / 2 at most, a little less than
+ * (1 + 0.5/k) / 2. Otherwise halving the interval 8 times finds the fill to 0.4 %. The 0.999 is for
+ * rounding, which is far smaller. */
+float measure_safe_fill(const struct filter *filter) {
+    struct filter older = *filter;
+    older.nlayers--;
+    double before = measure_error_rate(&older), most = 0.999 * most_rate(filter);
+    if (before > most) return 0;
+    float usual = 0.5f + 0.25f / (float)filter_newest(filter)->nhashes;
+    if (is_safe(filter, before, most, usual)) return usual;
+    float low = 0, high = usual;
+    for (int i = 0; i < 8; i++) {
+        float middle = (low + high) / 2;
+        if (is_safe(filter, before, most, middle)) {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+    return low;
+}
+
+/* Under a tenth of the capacity is free. Rounded up, a tenth that is no integer compares the same.
+ */
+bool measure_is_nearly_full(const struct filter *filter) {
+    const struct layer *newest = filter_newest(filter);
+    if (filter->expansion != 0 || newest->items >= newest->capacity) return false;
+    return newest->capacity - newest->items < newest->capacity / 10 + (newest->capacity % 10 != 0);
+}
+
+bool measure_has_many_layers(const struct filter *filter) {
+    uint32_t longest = 0, n = 0;
+    for (uint32_t i = 0; i < filter->nlayers; i++) {
+        bool continues = i > 0 && filter->layers[i].start == filter->layers[i - 1].start;
+        n = continues ? n + 1 : 1;
+        if (n > longest) longest = n;
+    }
+    return longest > MEASURE_MANY_LAYERS;
 }

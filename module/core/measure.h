@@ -23,4 +23,21 @@ double measure_promise(const struct filter *filter);
  * of a full filter by far less. */
 bool measure_is_overfilled(const struct filter *filter);
 
+/* A fill of the newest layer up to which the filter is not overfilled, if no other layer changes. A
+ * filter that was not overfilled by merges or imports stays under it, and its adds need no further
+ * arithmetic. 0 if there is none. */
+float measure_safe_fill(const struct filter *filter);
+
+/* Whether a non-scaling filter holds its capacity, or over 90 % of it. */
+static inline bool measure_is_full(const struct filter *filter) {
+    const struct layer *newest = filter_newest(filter);
+    return filter->expansion == 0 && newest->items >= newest->capacity;
+}
+bool measure_is_nearly_full(const struct filter *filter);
+
+/* Whether the filter, or a generation of the window, has so many layers that lookups are slow: a
+ * lookup of an absent item probes all of them. */
+#define MEASURE_MANY_LAYERS 16
+bool measure_has_many_layers(const struct filter *filter);
+
 #endif

@@ -2,6 +2,7 @@
 
 #include "module/core/packed.h"
 
+#include "module/core/measure.h"
 #include "module/core/mem.h"
 
 #include <string.h>
@@ -15,6 +16,7 @@ struct packed {
     uint16_t capacity;
     uint16_t items;
     uint16_t ones;
+    float safe_fill;
     double error_rate;
     uint8_t bits[];
 };
@@ -38,6 +40,7 @@ void *packed_pack(struct filter *filter) {
     const struct layer *layer = &filter->layers[0];
     struct packed *packed = mem_alloc(packed_size(layer->nbits));
     if (!packed) return filter;
+    if (filter->safe_fill == 0) filter->safe_fill = measure_safe_fill(filter);
     *packed = (struct packed){.form = PACKED_FORM,
                               .nhashes = (uint8_t)layer->nhashes,
                               .expansion = (uint16_t)filter->expansion,
@@ -45,6 +48,7 @@ void *packed_pack(struct filter *filter) {
                               .capacity = (uint16_t)layer->capacity,
                               .items = (uint16_t)layer->items,
                               .ones = (uint16_t)layer->ones,
+                              .safe_fill = filter->safe_fill,
                               .error_rate = filter->error_rate};
     memcpy(packed->bits, layer->bits, (size_t)layer_array_bytes(layer));
     filter_free(filter);
@@ -69,6 +73,7 @@ struct filter *packed_open(void *value, struct packed_view *view) {
                                    .error_rate = packed->error_rate,
                                    .layout = LAYOUT_CLASSIC,
                                    .scheme = SCHEME_XXH64,
+                                   .safe_fill = packed->safe_fill,
                                    .loaded = layer_bytes(packed->nbits)};
     return &view->filter;
 }

@@ -12,7 +12,7 @@
  *                  6   capacity
  *                  8   items
  *                 10   ones
- *                 12   (4 unused bytes)
+ *                 12   safe_fill    the filter's, as a float
  *                 16   error_rate   the filter's; the layer's follows from it
  *                 24   bits         ceil(m / 8) bytes
  *

@@ -7,7 +7,8 @@ Environment, all optional:
     ROWS      which parts: speed (or contract: only the rows of PERFORMANCE.md's first table, for many
               short rounds) create save small sizes; default speed create save small. forget: windows
               and COUNTING beside CLASSIC (forget.py), N 20000000 by default. keyed: HASH SIP13
-              beside CLASSIC (keyed.py), N as there. bulk: BF.BULKEXISTS and BF.BULKADD (bulk_rows.py)
+              beside CLASSIC (keyed.py), N as there. bulk: BF.BULKEXISTS and BF.BULKADD (bulk_rows.py).
+              blocking: how long one command holds the server (blocking.py), no N
     SIZES     filter sizes of the part `sizes`, default "256K 1M 4M 16M 64M 256M 1G 4G"
     PEER      path of another module with BF.*: the same load on a server of its own
     REDIS_SERVER, BLOOMPORT_SO    as for the tests
@@ -25,6 +26,7 @@ import sys
 
 from harness import PEER, REPO, machine, say
 
+import blocking
 import bulk_report
 import bulk_rows
 import forget
@@ -73,6 +75,8 @@ def measure(parts, n, rounds, seconds, sizes):
         results["keyed"] = keyed.measure(int(setting("N", keyed.DEFAULT_N)), rounds, seconds)
     if "bulk" in parts:
         results["bulk"] = bulk_rows.measure(n, rounds, seconds)
+    if "blocking" in parts:
+        results["blocking"] = blocking.measure(rounds)
     for name, module in other_rows.contenders():
         if "create" in parts:
             results.setdefault("create", {})[name] = other_rows.measure_create(name, module)
@@ -119,7 +123,7 @@ def main(arguments):
         bulk_report.write_into(PAGE, (OUT / "bulk.md").read_text())
         return
     parts = ["sizes"] if wants_plot else setting("ROWS", "speed create save small").split()
-    unknown = set(parts) - {"speed", "contract", "create", "save", "small", "sizes", "forget", "keyed", "bulk"}
+    unknown = set(parts) - {"speed", "contract", "create", "save", "small", "sizes", "forget", "keyed", "bulk", "blocking"}
     if unknown:
         sys.exit("ROWS: not known: " + " ".join(sorted(unknown)))
     sizes = [parse_size(text) for text in setting("SIZES", "256K 1M 4M 16M 64M 256M 1G 4G").split()]

@@ -233,6 +233,8 @@ def markdown(results):
         parts += forget_parts(results["forget"])
     if "keyed" in results:
         parts += keyed_parts(results["keyed"])
+    if "blocking" in results:
+        parts.append(results["blocking"]["table"])
     if "create" in results:
         parts.append(create_table(results["create"]))
     if "save" in results:

@@ -1,12 +1,14 @@
 """Every damaged variant of the filters that RedisBloom and valkey-bloom recorded (golden/redisbloom; the
-small ones of golden/valkeybloom, both encodings), loaded in every way: it is refused, or it is a filter
-that answers every command. `make test-damaged` runs this under the sanitizers, which find silent faults
+small ones of golden/valkeybloom, both encodings), loaded in every way, and of the files of other libraries
+(golden/formats): it is refused, or it is a filter that answers every command. `make test-damaged` runs this under the sanitizers, which find silent faults
 and leaks too. Prints how many variants were tried.
 
     payloads   every byte changed, every truncation, the checksum repaired, to RESTORE
     chunks     every other value of every byte of every header, every truncation; every truncation
                of every piece, to BF.LOADCHUNK
     BF.LOAD    every other value of every byte of the fields, every byte of the bits changed, every truncation
+    BF.IMPORT  every other value of every byte at either end, where the fields are, every byte of the bits
+               changed, every truncation (unit/test_formats_libraries.c does redisson's)
     files      a server is started on dump.rdb with a byte changed or cut off, without checksum
 """
 
@@ -20,6 +22,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "server"))
 
 from redis_server import Server, ServerDied  # noqa: E402  (the path must come first)
 from bloom_model import xxh64  # noqa: E402
+from foreign_fixtures import IMPORTABLE  # noqa: E402
 from redisbloom import DUMP_FILE, FIXTURES, Spoiler, rdb_value  # noqa: E402
 from resp import OK, ONE, simple  # noqa: E402
 from valkeybloom import ALL as VALKEYBLOOMS  # noqa: E402
@@ -206,6 +209,36 @@ def test_every_other_byte_in_a_header_of_valkeyblooms(server, name):
     counts = try_all(server, "%s, header, checksum right" % name, commands)
     assert counts["refused"] > len(body) and counts["taken"]
     assert server.call("CONFIG", "SET", "bf.max-bytes", 0) == OK
+
+
+# ---- Other libraries' ----------------------------------------------------------------------------
+
+FIELDS = 32  # bytes at either end of a file that may be fields
+# One of each kind: both of Guava, Spark and RocksDB, any m, words and bytes, a long length.
+KINDS = ["guava/mitz32_bytes.bin", "guava/mitz64_bytes.bin", "spark/s40_default_bytes.bin"]
+KINDS += ["spark/s42_V2_seedneg_i64.bin", "go/m4096k5.bin", "go/m1000k3.json", "cassandra/c1_2_19.db"]
+KINDS += ["cassandra/c4_1_9.db", "bip37/tweak0.bin", "rocksdb/fv4_legacy_bpk6.sst", "rocksdb/fv5_bpk6.sst"]
+KINDS += ["datasketches/bytes.bin"]
+
+
+def imports(fixture, variants):
+    words = fixture.model.words
+    return (("BF.IMPORT", "k", "FORMAT", fixture.model.name, *words, "DATA", data) for data in variants)
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_every_other_byte_of_a_librarys_file(server, name):
+    fixture = IMPORTABLE[name]
+    variants = other_bytes(fixture.data, [(FIELDS, len(fixture.data) - FIELDS)])
+    counts = try_all(server, name, imports(fixture, variants))
+    assert counts["refused"] and counts["taken"] >= len(fixture.data) - 2 * FIELDS
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_every_truncation_of_a_librarys_file(server, name):
+    fixture = IMPORTABLE[name]
+    variants = (fixture.data[:size] for size in range(len(fixture.data)))
+    assert try_all(server, "%s, cut" % name, imports(fixture, variants))["taken"] == 0
 
 
 # ---- Files ---------------------------------------------------------------------------------------

@@ -5,8 +5,8 @@ import math
 
 import pytest
 
-from checks import add_all, assert_refused, bits_of, card_and_layers, info
-from filters import QUIET, Stream, follow, until_in_sync
+from checks import add_all, assert_refused, bits_of, card_and_layers, dump, info
+from filters import QUIET, Stream, follow, server_info, until_in_sync
 from formats_model import ones
 from resp import FALSE, NULL, OK, Reply, error
 
@@ -127,6 +127,62 @@ def test_state_is_ok_full_or_overfilled_with_advice(call, call3):
     seen = stats(call3, "saturated")
     assert seen["state"] == b"overfilled" and b"larger" in seen["advice"]
     assert seen["current error rate"] == 1 and seen["fill ratio"] == 1
+
+
+@pytest.mark.parametrize("words, advice", [
+    (("NONSCALING",), b"it will soon take no new items: make a larger one, or one with an expansion"),
+    (("LAYOUT", "COUNTING"), b"it will soon take no new items: make a larger one, or delete some"),
+])
+def test_over_nine_tenths_of_a_capacity_that_cannot_grow_is_nearly_full(call, call3, words, advice):
+    call("BF.RESERVE", "k", "0.001", "50", *words)
+    call("BF.RESERVE", "growing", "0.001", "50")
+    seen = []
+    for item in ITEMS[:50]:
+        assert call("BF.ADD", "k", item).plain == call("BF.ADD", "growing", item).plain == 1
+        seen.append(stats(call3, "k")["state"])
+        assert stats(call3, "growing")["state"] == b"ok"
+        if len(seen) == 46:
+            assert stats(call3, "k")["advice"] == advice
+    assert seen == [b"ok"] * 45 + [b"nearly full"] * 4 + [b"full"]
+
+
+def test_a_counting_filter_that_is_full_is_so_no_more_after_a_deletion(call, call3):
+    call("BF.RESERVE", "k", "0.001", "50", "LAYOUT", "COUNTING")
+    add_all(call, "k", ITEMS[:50])
+    assert (stats(call3, "k")["state"], counted(call)) == (b"full", (1, 0))
+    call("BF.DEL", "k", ITEMS[0])
+    assert (stats(call3, "k")["state"], counted(call)) == (b"nearly full", (0, 0))
+    call("BF.DEL", "k", *ITEMS[:40])
+    assert (stats(call3, "k")["state"], counted(call)) == (b"ok", (0, 0))
+
+
+def counted(call):
+    info_bf = server_info(call, "bf")
+    return int(info_bf["bf_full"]), int(info_bf["bf_overfilled"])
+
+
+def test_info_counts_a_filter_in_one_state_at_a_time(call, call3):
+    for key in "ab":
+        call("BF.RESERVE", key, "0.01", "300", "NONSCALING")
+        add_all(call, key, [key + item for item in ITEMS[:300]])
+    assert counted(call) == (2, 0)
+    call("BF.MERGE", "a", "b")
+    assert (stats(call3, "a")["state"], stats(call3, "b")["state"], counted(call)) == (b"overfilled", b"full", (1, 1))
+    call("BF.CLEAR", "a")
+    assert (stats(call3, "a")["state"], counted(call)) == (b"ok", (1, 0))
+    call("DEL", "b")
+    assert counted(call) == (0, 0)
+
+
+def test_a_half_loaded_filter_has_no_state(call):
+    call("BF.RESERVE", "k", "0.01", "30", "NONSCALING")
+    call("BF.MADD", "k", *ITEMS[:40])
+    header, *rest = dump(call, "k")
+    call("BF.LOADCHUNK", "new", *header)
+    assert counted(call) == (1, 0)
+    for piece in rest:
+        call("BF.LOADCHUNK", "new", *piece)
+    assert counted(call) == (2, 0)
 
 
 def lines(server):

@@ -14,6 +14,7 @@
 #   browser    the browser of `make test-page`
 #   fuzzer     build, with libFuzzer
 #   gcovr, valgrind
+#   monitoring Debian's Prometheus and redis_exporter, unpacked into build/monitoring
 #   deb        what building the Debian package takes
 #   test-deb   that, and what trying it on a fresh Debian takes
 #
@@ -95,6 +96,14 @@ missing_fuzzer() {
     missing_build
     have_fuzzer || echo clang libclang-rt-dev
 }
+
+# Unpacked below, and not installed: the packages would start two daemons.
+have_monitoring() {
+    for program in prometheus promtool prometheus-redis-exporter; do
+        have_command $program || [ -x build/monitoring/usr/bin/$program ] || return 1
+    done
+}
+missing_monitoring() { have_monitoring || have_command apt-get || echo prometheus prometheus-redis-exporter; }
 
 missing_gcovr() { have_command gcovr || echo gcovr; }
 missing_valgrind() { have_command valgrind || echo valgrind; }
@@ -238,6 +247,21 @@ if is_wanted build run bench test fuzzer deb test-deb && [ ! -f "$REDISMODULE_DI
     [ "$REDISMODULE_DIR" = build/include ] || die "no redismodule.h in $REDISMODULE_DIR: $hint."
     have_command apt-get || die "redismodule.h is missing: $hint."
     fetch_header || die "no redismodule.h in this machine's apt sources (build/apt/log says why): $hint."
+fi
+
+fetch_monitoring() {
+    say "unpacking prometheus and prometheus-redis-exporter into build/monitoring"
+    mkdir -p build/monitoring
+    download="apt-get -qq download prometheus prometheus-redis-exporter"
+    (cd build/monitoring && $download 2>log) ||
+        { as_root apt-get -qq update >/dev/null || :; (cd build/monitoring && $download 2>log); } || return 1
+    for package in build/monitoring/*.deb; do
+        dpkg-deb -x "$package" build/monitoring && rm "$package" || return 1
+    done
+}
+
+if is_wanted monitoring && ! have_monitoring; then
+    fetch_monitoring || die "no prometheus in this machine's apt sources (build/monitoring/log says why)."
 fi
 
 # Libraries that Debian does not have, in an environment of their own. Only their tests need them:

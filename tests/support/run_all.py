@@ -15,7 +15,7 @@ import sys
 import time
 from pathlib import Path
 
-TARGETS = ["test", "asan", "tsan", "valgrind", "test-page", "test-interop", "test-clients", "test-deb",
+TARGETS = ["test", "asan", "tsan", "valgrind", "test-page", "test-monitoring", "test-interop", "test-clients", "test-deb",
            "test-damaged", "test-servers"]
 COUNTS = re.compile(r"^(\d+) passed, (\d+) failed(?:, (\d+) skipped)?$", re.M)
 # pytest's "SKIPPED [1] file:line: reason", also after a server's name, and the other runners' "skipped: reason"

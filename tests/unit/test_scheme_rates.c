@@ -81,7 +81,6 @@ static void measure_one(const struct cell *cell, uint64_t *next, struct sample *
 static struct sample measure(struct cell cell) {
     struct sample sample = {0};
     uint64_t next = 1000000;
-    cell.filters = cell.filters / SLOWER + 1;
     for (uint64_t i = 0; i < cell.filters; i++) measure_one(&cell, &next, &sample);
     return sample;
 }
@@ -98,7 +97,7 @@ static bool is_kept(const struct cell *cell, const struct sample *s) {
                   scheme_row(cell->scheme)->name, (unsigned long long)cell->capacity,
                   (unsigned long long)cell->nbits, cell->nhashes, cell->times, s->promised,
                   s->stated / s->filters, rate, rate / s->promised, bound / s->promised, s->answers,
-                  rate <= bound ? "" : "  BROKEN");
+                  rate <= bound ? "" : "  over the bound");
     return rate <= bound;
 }
 
@@ -127,7 +126,7 @@ static struct cell cell_of(enum scheme scheme, size_t i, uint32_t times) {
                          .capacity = SIZES[i].capacity,
                          .expansion = times > 1 ? 2 : 0,
                          .times = times,
-                         .filters = SIZES[i].filters,
+                         .filters = SIZES[i].filters / SLOWER + 1,
                          .probes = SIZES[i].probes};
 }
 
@@ -178,6 +177,7 @@ static void redissons_rule_has_more_errors_than_its_size_promises(void **state) 
                             .nhashes = (uint32_t)floor(0.5 - log2(p)),
                             .capacity = (uint64_t)n,
                             .times = 1,
+                            .filters = 1,
                             .probes = ROWS[i].probes};
         struct sample sample = measure(cell);
         is_kept(&cell, &sample);

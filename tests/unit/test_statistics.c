@@ -245,6 +245,75 @@ static void beyond_twice_the_promise_is_overfilled(void **state) {
     filter_free(filter);
 }
 
+/* Compares safe_fill with measure_is_overfilled at every set bit of the newest layer. */
+static void check_safe_fill(struct filter *filter) {
+    struct layer *newest = filter_newest(filter);
+    uint64_t kept = newest->ones, first = newest->nbits + 1;
+    double safe = (double)measure_safe_fill(filter) * (double)newest->nbits;
+    for (newest->ones = 0; newest->ones <= newest->nbits; newest->ones++) {
+        bool is_overfilled = measure_is_overfilled(filter);
+        if (is_overfilled && newest->ones < first) first = newest->ones;
+        if (is_overfilled) assert_false((double)newest->ones < safe);
+    }
+    newest->ones = kept;
+    if (safe >= 0.5 * (double)newest->nbits) return; // more than a full layer has
+    // 1/256 is its step, and 0.999 of the rate is at least 0.999 of the fill.
+    assert_true(safe >= 0.999 * (double)first - (double)newest->nbits / 256 - 1);
+}
+
+static void
+the_safe_fill_is_never_overfilled_and_above_half_or_close_to_the_first_that_is(void **state) {
+    (void)state;
+    static const double RATES[] = {0.4, 0.01, 1e-6, 1e-12};
+    static const enum layout LAYOUTS[] = {LAYOUT_CLASSIC, LAYOUT_BLOCKED};
+    for (size_t i = 0; i < 2 * COUNT(RATES); i++) {
+        struct filter_params params = {
+            .capacity = 100, .error_rate = RATES[i / 2], .expansion = 2, .layout = LAYOUTS[i % 2]};
+        struct filter *filter = filter_as(&params);
+        check_safe_fill(filter);
+        fill_to(filter, 500, 0);
+        assert_true(filter->nlayers > 1);
+        check_safe_fill(filter);
+        filter->layers[0].ones = filter->layers[0].nbits; // nothing saves it then
+        assert_true(measure_safe_fill(filter) == 0);
+        filter_free(filter);
+    }
+    struct filter *filter = filter_by_bits(100, 256, 2);
+    check_safe_fill(filter);
+    filter_free(filter);
+}
+
+static void a_full_filter_is_below_its_safe_fill(void **state) {
+    (void)state;
+    static const double RATES[] = {0.3, 0.1, 0.01, 0.001, 1e-6};
+    for (size_t i = 0; i < COUNT(RATES); i++) {
+        struct filter *filter = filter_by_error(2000, RATES[i], 0);
+        fill_to(filter, 2000, 0);
+        const struct layer *layer = filter_newest(filter);
+        double fill = (double)layer->ones / (double)layer->nbits;
+        assert_true(fill < (double)measure_safe_fill(filter));
+        assert_true(measure_is_full(filter) && !measure_is_nearly_full(filter));
+        filter_free(filter);
+    }
+}
+
+static void nearly_full_is_over_nine_tenths_of_a_capacity_that_cannot_grow(void **state) {
+    (void)state;
+    for (uint64_t capacity = 1; capacity < 130; capacity++) {
+        struct filter *fixed = filter_by_error(capacity, 0.01, 0);
+        struct filter *growing = filter_by_error(capacity, 0.01, 2);
+        for (uint64_t items = 0; items <= capacity; items++) {
+            fixed->layers[0].items = growing->layers[0].items = items;
+            bool is_near = 10 * items > 9 * capacity && items < capacity;
+            assert_true(measure_is_nearly_full(fixed) == is_near);
+            assert_true(measure_is_full(fixed) == (items == capacity));
+            assert_false(measure_is_nearly_full(growing) || measure_is_full(growing));
+        }
+        filter_free(fixed);
+        filter_free(growing);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(estimated_items_are_within_three_sigma_at_every_fill),
@@ -253,6 +322,10 @@ int main(void) {
         cmocka_unit_test(stated_error_rate_of_a_chain_is_that_of_any_layer_saying_yes),
         cmocka_unit_test(a_filter_of_ones_is_wrong_always_and_an_empty_one_never),
         cmocka_unit_test(beyond_twice_the_promise_is_overfilled),
+        cmocka_unit_test(
+            the_safe_fill_is_never_overfilled_and_above_half_or_close_to_the_first_that_is),
+        cmocka_unit_test(a_full_filter_is_below_its_safe_fill),
+        cmocka_unit_test(nearly_full_is_over_nine_tenths_of_a_capacity_that_cannot_grow),
     };
     return cmocka_run_group_tests_name("statistics", tests, print_seed, NULL);
 }

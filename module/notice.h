@@ -1,0 +1,23 @@
+/* Lines for the operator in the server's log, when a filter gets into a state that wants attention.
+ * Each kind of line is written once a minute at most; the next one has the number of those that
+ * were left out. A replayed command writes none: the master's log has them. */
+
+#ifndef BLOOMPORT_NOTICE_H
+#define BLOOMPORT_NOTICE_H
+
+#include <redismodule.h>
+#include <stdint.h>
+
+#define NOTICE_NAME_BYTES 65
+
+/* Writes a key's name as the log shows it: its first 64 bytes, `?` for those that are not
+ * printable. A key must not write lines of its own. */
+void notice_name(const RedisModuleString *name, char out[NOTICE_NAME_BYTES]);
+
+/* The filter has become full. */
+void notice_full(RedisModuleCtx *ctx, const RedisModuleString *name, uint64_t items);
+
+/* The filter has got more than MEASURE_MANY_LAYERS layers. */
+void notice_many_layers(RedisModuleCtx *ctx, const RedisModuleString *name, uint64_t items);
+
+#endif
