@@ -44,14 +44,14 @@ bool formats_find(const char *word, size_t len, enum format *out) {
     return false;
 }
 
-bool formats_has_variant(enum format format, enum variant variant) {
+static bool has_variant(enum format format, enum variant variant) {
     const enum variant *of = ROWS[format]->variants; // none: both are VARIANT_NONE
     return variant != VARIANT_NONE && variant >= of[0] && variant <= of[1];
 }
 
 bool formats_find_variant(enum format format, const char *word, size_t len, enum variant *out) {
     for (int i = VARIANT_OLD; i < VARIANT_COUNT; i++) {
-        bool is_its = formats_has_variant(format, (enum variant)i);
+        bool is_its = has_variant(format, (enum variant)i);
         if (!is_its || !is_word(word, len, VARIANTS[i])) continue;
         *out = (enum variant)i;
         return true;

@@ -63,9 +63,6 @@ bool formats_find(const char *word, size_t len, enum format *out);
 /* The variant of a format that a word names. False: it has none of that name. */
 bool formats_find_variant(enum format format, const char *word, size_t len, enum variant *out);
 
-/* Whether the variant is one of this format's. VARIANT_NONE is not. */
-bool formats_has_variant(enum format format, enum variant variant);
-
 bool formats_takes(enum format format, enum formats_takes option);
 
 /* What BF.IMPORT replies if it cannot have this format; NULL if it can. */

@@ -18,7 +18,11 @@ static bool spark_is_home(const struct filter *filter) {
 }
 
 static const char *spark_limit(const struct filter *filter, enum variant variant) {
-    (void)variant;
+    enum variant own = filter->scheme == SCHEME_SPARK1 ? VARIANT_V1 : VARIANT_V2;
+    if ((variant == VARIANT_V1 || variant == VARIANT_V2) && variant != own) {
+        return own == VARIANT_V1 ? "hash is that of Spark's version 1, use v1"
+                                 : "hash is that of Spark's version 2, use v2";
+    }
     return single_limit_to(filter, 64, MOST_BITS, SIZING_MOST_HASHES);
 }
 

@@ -33,12 +33,6 @@ static bool has_own_sizes(const struct options *options) {
 /* Options that do not go with the format that is to be written. */
 static void check_format(const struct options *options) {
     const char *name = options->format == FILE_UNKNOWN ? "" : file_format_name(options->format);
-    bool is_format = options->format < (enum file_format)FORMAT_COUNT;
-    if (options->variant != VARIANT_NONE &&
-        !(is_format && formats_has_variant((enum format)options->format, options->variant))) {
-        tool_die("--variant goes with --format: old, 3.x and 4.x with cassandra, v1 and v2 with "
-                 "spark");
-    }
     if (options->format == FILE_REDISSON) {
         tool_die("build cannot make a Redisson filter: m and k are in a hash on the server, "
                  "{name}:config. Make it with Redisson, and pull --redisson reads it");
@@ -99,7 +93,7 @@ static struct filter *new_filter(const struct options *options, uint64_t capacit
     struct filter *filter;
     enum status st = filter_new(&params, FILTER_NO_LIMIT, &filter);
     if (st != STATUS_OK) refuse(st, options);
-    if (options->format != FILE_UNKNOWN) file_check_format(filter, options->format, VARIANT_NONE);
+    if (options->format != FILE_UNKNOWN) file_check_format(filter, options->format, options);
     return filter;
 }
 
@@ -288,8 +282,7 @@ int build_run(const struct options *given) {
     struct filter *filter = is_remote ? build_from_members(like, options, &count)
                                       : build_from_inputs(like, options, &count);
     bool is_chosen = options->format != FILE_UNKNOWN;
-    file_save(filter, is_chosen ? options->format : file_default_format(filter), options->variant,
-              options->output);
+    file_save(filter, is_chosen ? options->format : file_default_format(filter), options);
     if (count == 0) report_note("the input is empty: a filter without items was written");
     report_filter("", filter, count);
     filter_free(filter);

@@ -4,6 +4,7 @@
 #include "module/core/combine.h"
 #include "module/core/mem.h"
 #include "rdb/tool/options.h"
+#include "rdb/tool/recognise.h"
 #include "rdb/tool/report.h"
 #include "rdb/tool/tool.h"
 
@@ -11,12 +12,23 @@
 #include <stdio.h>
 #include <sys/stat.h>
 
+/* A Cassandra filter is written in the variant that the name of its file tells, unless --variant
+ * names one. */
+static struct options keep_variant(const struct options *given) {
+    struct options options = *given;
+    if (options.variant_of == FILE_UNKNOWN) {
+        options.variant = recognise_variant(options.operands[0]);
+        options.variant_of = FILE_CASSANDRA;
+    }
+    return options;
+}
+
 int convert_run(const struct options *options) {
     options_need_operands(options, 1, 1, "the filter's file");
     if (options->format == FILE_UNKNOWN) tool_die("--to is missing: the format to convert to");
     struct filter *filter = file_load(options->operands[0], options, NULL);
-    file_save(filter, options->format, file_variant(options->operands[0], options),
-              options->output);
+    const struct options writing = keep_variant(options);
+    file_save(filter, options->format, &writing);
     report_filter("", filter, filter_items(filter));
     filter_free(filter);
     return TOOL_OK;
@@ -96,7 +108,8 @@ int merge_run(const struct options *options) {
     mem_free(files);
     if (format == FILE_SST) format = (enum file_format)FORMAT_ROCKSDB; // what is inside a table
     if (options->format != FILE_UNKNOWN) format = options->format;
-    file_save(sum, format, file_variant(options->operands[0], options), options->output);
+    const struct options writing = keep_variant(options);
+    file_save(sum, format, &writing);
     report_filter("", sum, filter_items(sum));
     filter_free(sum);
     return TOOL_OK;

@@ -120,8 +120,15 @@ fail:
     return STATUS_CORRUPT;
 }
 
-enum variant file_variant(const char *path, const struct options *options) {
-    return options->variant != VARIANT_NONE ? options->variant : recognise_variant(path);
+static enum variant variant_of(const struct options *options, enum file_format format) {
+    return options->variant_of == format ? options->variant : VARIANT_NONE;
+}
+
+/* The variant of a Cassandra filter that is read. If --from does not name the format, the file's
+ * name does, and --variant is of what is written. */
+static enum variant variant_to_read(const char *path, const struct options *options) {
+    bool is_given = options->from == FILE_CASSANDRA && options->variant != VARIANT_NONE;
+    return is_given ? options->variant : recognise_variant(path);
 }
 
 /* The format of a file when the user names none. What resembles nothing is read as portable, whose
@@ -211,18 +218,12 @@ struct filter *file_try(const char *path, const struct options *options, enum fi
                         char fault[FILE_FAULT]) {
     struct formats_options how = {.capacity = options->capacity,
                                   .scheme = options->scheme,
-                                  .variant = file_variant(path, options),
+                                  .variant = variant_to_read(path, options),
                                   .keep_foreign = true};
     struct input in = open_input(path);
     *format = options->from;
     struct filter *filter = read_input(&in, format, &how, fault);
     if (!in.is_stdin) close(in.fd);
-    bool is_cassandra = (*format == FILE_CASSANDRA || options->format == FILE_CASSANDRA) &&
-                        formats_has_variant(FORMAT_CASSANDRA, options->variant);
-    if (filter && options->variant != VARIANT_NONE && !is_cassandra) {
-        tool_die("--variant old, 3.x or 4.x goes with cassandra, and %s is %s", path,
-                 file_format_name(*format));
-    }
     return filter;
 }
 
@@ -274,7 +275,8 @@ enum file_format file_default_format(const struct filter *filter) {
     return filter->is_foreign ? foreign_format(filter) : FILE_DUMP;
 }
 
-void file_check_format(const struct filter *filter, enum file_format format, enum variant variant) {
+void file_check_format(const struct filter *filter, enum file_format format,
+                       const struct options *options) {
     if (format == FILE_SST) {
         tool_die("cannot write sst: only RocksDB makes tables, the format rocksdb is their filter");
     }
@@ -284,7 +286,8 @@ void file_check_format(const struct filter *filter, enum file_format format, enu
         if (field) tool_die("cannot write dump: %s's field %s is out of its range", whose, field);
         return;
     }
-    const char *obstacle = formats_obstacle(filter, (enum format)format, variant);
+    const char *obstacle =
+        formats_obstacle(filter, (enum format)format, variant_of(options, format));
     if (obstacle) {
         tool_die("cannot write %s: %s (the format dump holds any filter)", file_format_name(format),
                  obstacle);
@@ -306,10 +309,10 @@ static void write_in_pieces(const struct filter *filter, const uint8_t *header, 
     progress_end(&progress);
 }
 
-static void save_as(const struct filter *filter, enum file_format format, enum variant variant,
-                    const char *path) {
-    file_check_format(filter, format, variant);
-    output_open(path);
+static void save_as(const struct filter *filter, enum file_format format,
+                    const struct options *options) {
+    file_check_format(filter, format, options);
+    output_open(options->output);
     if (format == FILE_PORTABLE) {
         uint8_t header[CODEC_PORTABLE_BYTES];
         codec_encode_portable(&filter->layers[0], header);
@@ -327,21 +330,21 @@ static void save_as(const struct filter *filter, enum file_format format, enum v
     } else {
         size_t len = (size_t)formats_size(filter, (enum format)format);
         uint8_t *bytes = tool_alloc(len);
-        formats_encode(filter, (enum format)format, variant, bytes);
+        formats_encode(filter, (enum format)format, variant_of(options, format), bytes);
         output_write(bytes, len);
         mem_free(bytes);
     }
     output_commit();
 }
 
-void file_save(const struct filter *filter, enum file_format format, enum variant variant,
-               const char *path) {
+void file_save(const struct filter *filter, enum file_format format,
+               const struct options *options) {
     bool forgets = filter->window != 0 || filter->layout == LAYOUT_COUNTING;
     if (format == FILE_DUMP || !forgets) {
-        save_as(filter, format, variant, path);
+        save_as(filter, format, options);
         return;
     }
     struct filter *flat = flatten(filter, format);
-    save_as(flat, format, variant, path);
+    save_as(flat, format, options);
     filter_free(flat);
 }

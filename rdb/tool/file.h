@@ -39,10 +39,6 @@ struct filter *file_load(const char *path, const struct options *options, enum f
 struct filter *file_try(const char *path, const struct options *options, enum file_format *format,
                         char fault[FILE_FAULT]);
 
-/* The variant of a Cassandra filter in a file: that of --variant, or what the file's name tells.
- * VARIANT_NONE if neither does. */
-enum variant file_variant(const char *path, const struct options *options);
-
 /* The filter as lookups see it at this moment: without the generations of a window that are over.
  * Returns the filter itself, *view, or NULL if no generation lives, as window_live does. */
 const struct filter *file_live(const struct filter *filter, struct filter *view);
@@ -53,12 +49,12 @@ const struct filter *file_live(const struct filter *filter, struct filter *view)
 enum file_format file_default_format(const struct filter *filter);
 
 /* Ends the program if the format cannot hold the filter. */
-void file_check_format(const struct filter *filter, enum file_format format, enum variant variant);
+void file_check_format(const struct filter *filter, enum file_format format,
+                       const struct options *options);
 
-/* Writes the filter to --output, in this format; the variant is that of cassandra. A format other
- * than dump gets what a window or a counting filter holds at this moment, as one layer of bits, as
+/* Writes the filter to --output, in this format and the variant of --variant. A format other than
+ * dump gets what a window or a counting filter holds at this moment, as one layer of bits, as
  * BF.EXPORT does. */
-void file_save(const struct filter *filter, enum file_format format, enum variant variant,
-               const char *path);
+void file_save(const struct filter *filter, enum file_format format, const struct options *options);
 
 #endif

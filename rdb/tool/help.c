@@ -56,7 +56,7 @@ void help_command(const struct command *command) {
         print_option(row);
         has_format |= row->argument && strcmp(row->argument, "format") == 0;
     }
-    if (has_format) printf("\nformats: %s, dump\n", formats_list());
+    if (has_format) printf("\nformats: %s, dump, sst (which is read only)\n", formats_list());
     print_examples(command->examples);
 }
 

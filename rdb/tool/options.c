@@ -88,6 +88,7 @@ static void set_files(enum option_id id, const char *name, const char *value, st
     case OPTION_COUNT: o->count = true; break;
     case OPTION_FROM_FORMAT: o->from = values_format(name, value); break;
     case OPTION_TO_FORMAT: o->format = values_format(name, value); break;
+    case OPTION_VARIANT: o->variant_word = value; break;
     case OPTION_OUTPUT: o->output = strcmp(value, "-") == 0 ? NULL : value; break;
     case OPTION_JSON: o->json = true; break;
     case OPTION_QUIET: o->quiet = true; break;
@@ -96,7 +97,6 @@ static void set_files(enum option_id id, const char *name, const char *value, st
     case OPTION_WATCH: o->watch = value ? values_between("watch", value, 0, 86400) : 2; break;
     case OPTION_KEY: o->key = value; break;
     case OPTION_REDISSON: o->redisson = value; break;
-    case OPTION_VARIANT: o->variant = values_variant(value); break;
     case OPTION_KEY_TO: o->key_to = value; break;
     case OPTION_MERGE: o->merge = true; break;
     case OPTION_REPLACE: o->replace = true; break;
@@ -191,11 +191,27 @@ static void check_columns(struct items_how *how) {
     if (!how->delimiter) how->delimiter = '\t';
 }
 
+/* A variant is one of the format that is read, if that is named, else of the one that is written.
+ */
+static void find_variant(struct options *o) {
+    if (!o->variant_word) return;
+    enum file_format format = o->from != FILE_UNKNOWN ? o->from : o->format;
+    if (format >= (enum file_format)FORMAT_COUNT)
+        tool_die("--variant goes with --format, which it is of");
+    size_t len = strlen(o->variant_word);
+    if (!formats_find_variant((enum format)format, o->variant_word, len, &o->variant)) {
+        tool_die("--variant: format %s has no variant '%s'", file_format_name(format),
+                 o->variant_word);
+    }
+    o->variant_of = format;
+}
+
 bool options_parse(const struct command *command, int argc, char **argv, struct options *out) {
     struct share share;
     select_options(command, &share);
     *out = (struct options){.from = FILE_UNKNOWN,
                             .format = FILE_UNKNOWN,
+                            .variant_of = FILE_UNKNOWN,
                             .server = TARGET_DEFAULT,
                             .source = TARGET_DEFAULT,
                             .destination = TARGET_DEFAULT};
@@ -210,6 +226,7 @@ bool options_parse(const struct command *command, int argc, char **argv, struct 
     check_shape(out);
     check_target(&out->server, out->server.is_tls || out->source.is_tls || out->destination.is_tls);
     check_columns(&out->how);
+    find_variant(out);
     out->operands = argv + optind;
     out->noperands = argc - optind;
     return true;

@@ -31,10 +31,12 @@ struct options {
     enum scheme scheme;
     bool has_layout, has_scheme;   // given, not the defaults
     enum file_format from, format; // FILE_UNKNOWN: not given
-    enum variant variant;          // of Cassandra's filters
-    const char *output;            // NULL: standard output
-    const char *key, *redisson;    // NULL: not given
-    const char *key_to;            // NULL: not given
+    const char *variant_word;      // NULL: not given
+    enum variant variant;          // of the format variant_of, read or written
+    enum file_format variant_of;
+    const char *output;         // NULL: standard output
+    const char *key, *redisson; // NULL: not given
+    const char *key_to;         // NULL: not given
     struct target server;
     struct target source, destination; // of copy
     bool has_source, has_destination, merge;

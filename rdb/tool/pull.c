@@ -87,17 +87,11 @@ static void check_options(const struct options *options) {
     if (is_pushed && (options->output || options->format != FILE_UNKNOWN)) {
         tool_die("--redisson with --key writes no file: --output and --format do not go with it");
     }
-    bool is_cassandra = options->format == FILE_CASSANDRA &&
-                        formats_has_variant(FORMAT_CASSANDRA, options->variant);
-    if (options->variant != VARIANT_NONE && !is_cassandra) {
-        tool_die("--variant old, 3.x or 4.x goes with --format cassandra only");
-    }
 }
 
 static void save_filter(const struct filter *filter, const struct options *options) {
     bool is_chosen = options->format != FILE_UNKNOWN;
-    file_save(filter, is_chosen ? options->format : file_default_format(filter), options->variant,
-              options->output);
+    file_save(filter, is_chosen ? options->format : file_default_format(filter), options);
     report_filter("pulled: ", filter, filter_items(filter));
 }
 

@@ -128,7 +128,7 @@ const struct option_row table_options[] = {
     {OPTION_VARIANT, 0, "variant", "variant", CHECK | INFO | MERGE | CONVERT | PUSH,
      "of cassandra: old, 3.x or 4.x, unless a name as nb-1-big-Filter.db tells"},
     {OPTION_VARIANT, 0, "variant", "variant", BUILD | PULL,
-     "of --format cassandra: old (before 3.0), 3.x or 4.x (default); of spark: v1 (default) or v2"},
+     "of cassandra: old, 3.x or 4.x; of spark: v1 or v2"},
     {OPTION_OUTPUT, 'o', "output", "file", BUILD | MERGE | CONVERT | PULL,
      "where to write (standard output)"},
     {OPTION_JSON, 0, "json", NULL, INFO | SIZE, "print one JSON object"},

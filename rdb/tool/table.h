@@ -53,10 +53,10 @@ enum option_id {
     OPTION_LIKE_KEY,
     OPTION_LAYOUT,
     OPTION_HASH,
-    OPTION_VARIANT,
     OPTION_REDISSON,
     OPTION_FROM_FORMAT, // of the file that is read
     OPTION_TO_FORMAT,   // of the file that is written
+    OPTION_VARIANT,
     OPTION_OUTPUT,
     OPTION_JSON,
     OPTION_QUIET,

@@ -35,7 +35,7 @@ static double parse_real(const char *name, const char *text) {
 }
 
 /* What a unit after a number multiplies it by: `step` for K, its square for M, ... 1 if there is no
- * unit. *end moves to what follows it. */
+ * unit. *end moves behind it. */
 static double take_unit(const char **end, double step) {
     static const char units[] = "KkMmGgTt";
     const char *at = **end ? strchr(units, **end) : NULL;
@@ -151,14 +151,6 @@ enum scheme values_scheme(const char *text) {
     if (strcmp(text, "xxh64") == 0) return SCHEME_XXH64;
     if (strcmp(text, "fnv1a") == 0) return SCHEME_FNV1A;
     tool_die("--hash: '%s' is neither xxh64 nor fnv1a", text);
-}
-
-enum variant values_variant(const char *text) {
-    enum variant variant;
-    if (formats_find_variant(FORMAT_CASSANDRA, text, strlen(text), &variant)) return variant;
-    if (formats_find_variant(FORMAT_SPARK, text, strlen(text), &variant)) return variant;
-    tool_die("--variant: '%s' is none of old, 3.x and 4.x, of cassandra, and v1 and v2, of spark",
-             text);
 }
 
 enum file_format values_format(const char *name, const char *text) {

@@ -25,7 +25,6 @@ uint8_t values_delimiter(const char *text);
 uint32_t values_window(const char *text); // seconds
 enum layout values_layout(const char *text);
 enum scheme values_scheme(const char *text);
-enum variant values_variant(const char *text);
 enum file_format values_format(const char *name, const char *text);
 
 #endif

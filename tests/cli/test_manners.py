@@ -84,6 +84,19 @@ def test_format_is_the_word_everywhere_and_the_old_ones_still_work(tmp_path, wor
         assert dump.startswith(b"BLOOMPRT")
 
 
+def test_a_variant_is_one_of_its_format(tmp_path, words_file):  # noqa: F811
+    path = tmp_path / "f"
+    for name, variant in ("cassandra", "3.x"), ("cassandra", "4.x"), ("cassandra", "old"):
+        run("build", "--format", name, "--variant", variant, "-o", path, words_file)
+        assert run("check", "-c", "--format", name, "--variant", variant, path, stdin=lines(WORDS)) == b"5000\n"
+        again = run("convert", "--from", name, "--variant", variant, "--to", "dump", path)
+        assert run("convert", "--to", name, "--variant", variant, "-", stdin=again) == path.read_bytes()
+    one, two = (run("build", "--format", "spark", "--variant", variant, words_file) for variant in ("v1", "v2"))
+    assert (one[3], two[3]) == (1, 2)
+    assert "format spark has no variant '4.x'" in run("build", "--format", "spark", "--variant", "4.x", words_file, status=2)
+    assert "--variant goes with --format" in run("info", "--variant", "4.x", path, status=2)
+
+
 # the summary
 
 

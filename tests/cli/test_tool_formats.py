@@ -88,9 +88,9 @@ def sized_by(fixture):
     name = fixture.format.name
     if name == "guava" and p["strategy"] == "MURMUR128_MITZ_64":  # Guava has made no other since version 18
         return "--error", p["fpp"], "--capacity", p["expectedInsertions"]
-    if name == "spark" and "fpp" in p:  # create(n, p), which makes a V2 from 4.1 on
-        size = "--error", p["fpp"], "--capacity", p["expectedNumItems"]
-        return (*size, "--variant", "v2") if fixture.entry["version"] >= "4.1" else size
+    if name == "spark" and "fpp" in p:  # the others are of create(n, number of bits)
+        variant = "v2" if fixture.entry["version"] >= "4.1" else "v1"  # what create(n, p) makes there
+        return "--error", p["fpp"], "--capacity", p["expectedNumItems"], "--variant", variant
     if name == "cassandra":
         return "--error", p["maxFalsePosProbability"], "--capacity", p["numElements"], *words_of(fixture)
     if name == "bip37" and fixture.entry["added"] <= p["elements"]:  # build refuses more
@@ -177,10 +177,9 @@ def test_files_pipes_and_columns_build_the_same_bytes(tmp_path, words_file, name
     (["--format", "guava", "--hash", "fnv1a"], "--format guava has a layout and a hash of its own"),
     (["--format", "sst"], "cannot write sst: only RocksDB makes tables, the format rocksdb is their filter"),
     (["--format", "cassandra", "--error", 1e-9], "cassandra has no filter of this size and error rate"),
-    (["--variant", "3.x"], "--variant goes with --format: old, 3.x and 4.x with cassandra, v1 and v2 with spark"),
-    (["--format", "spark", "--variant", "3.x"], "--variant goes with --format: old, 3.x"),
-    (["--format", "cassandra", "--variant", "v1"], "--variant goes with --format: old, 3.x"),
-    (["--format", "cassandra", "--variant", "5"], "--variant: '5' is none of old, 3.x and 4.x"),
+    (["--variant", "3.x"], "--variant goes with --format, which it is of"),
+    (["--format", "spark", "--variant", "3.x"], "--variant: format spark has no variant '3.x'"),
+    (["--format", "cassandra", "--variant", "5"], "--variant: format cassandra has no variant '5'"),
 ])
 def test_what_cannot_be_built_is_an_error_that_says_why(words, expected):
     assert expected in run("build", *words, stdin=b"a\nb\n", status=2)
@@ -258,8 +257,23 @@ def test_the_variant_that_is_written_can_be_named(tmp_path, cassandra):
 def test_a_variant_of_another_format_is_an_error(tmp_path, words_file):  # noqa: F811
     path = tmp_path / "f"
     run("build", "-o", path, words_file)
-    for command in ["info"], ["check"], ["convert", "--to", "portable"]:
-        assert "--variant old, 3.x or 4.x goes with cassandra, and %s is dump" % path in run(*command, "--variant", "old", path, status=2)
+    for command in ["info"], ["check"]:
+        assert "--variant goes with --format" in run(*command, "--variant", "old", path, status=2)
+    assert "format portable has no variant 'old'" in run("convert", "--to", "portable", "--variant", "old", path, status=2)
+
+
+def test_a_spark_filter_is_not_written_in_the_version_that_it_is_not():
+    for name, other in ("spark/s40_default_utf8.bin", 2), ("spark/s42_default_utf8.bin", 1):
+        path = FIXTURES[name].path
+        expected = "cannot write spark: hash is that of Spark's version %d, use v%d" % (3 - other, 3 - other)
+        assert expected in run("convert", "--to", "spark", "--variant", "v%d" % other, path, status=2)
+        assert run("convert", "--to", "spark", "--variant", "v%d" % (3 - other), path) == path.read_bytes()
+
+
+def test_a_file_recognised_by_its_name_is_converted_to_another_variant(cassandra):
+    old, new = cassandra("3.x", "ma-2-big-Filter.db"), cassandra("4.x", "expected")
+    assert run("convert", "--to", "cassandra", "--variant", "4.x", old) == new.read_bytes()
+    assert run("merge", "--format", "cassandra", "--variant", "4.x", old, old) == new.read_bytes()
 
 
 def test_redissons_bits_alone_are_an_error_that_says_where_the_rest_is():

@@ -183,7 +183,7 @@ def test_a_missing_configuration_and_keys_of_other_types_are_named(where, r, red
     (["--key", "u", "--expansion", 2], "--expansion goes with --redisson"),
     (["--redisson", "u", "--key", "k", "-o", "f"], "writes no file: --output and --format do not go with it"),
     (["--redisson", "u", "--key", "k", "--format", "dump"], "writes no file: --output and --format do not go with it"),
-    (["--redisson", "u", "--variant", "old"], "--variant"),
+    (["--redisson", "u", "--variant", "old"], "--variant goes with --format, which it is of"),
     ([], "--key is missing"),
 ])
 def test_options_that_do_not_go_together_are_refused(where, words, expected):

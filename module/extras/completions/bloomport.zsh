@@ -40,7 +40,7 @@ _bloomport() {
         '--layout=[classic (fewest bits) or blocked (fastest)]:layout:(classic blocked counting)' \
         '--hash=[xxh64 (default) or fnv1a]:hash:(xxh64 fnv1a)' \
         '--format=[the format to write (one that records capacity and rate: dump)]:format:(portable sstable leveldb parquet redisbloom valkeybloom guava spark go cassandra bip37 rocksdb datasketches redisson dump sst)' \
-        '--variant=[of --format cassandra: old (before 3.0), 3.x or 4.x (default); of spark: v1 (default) or v2]:variant:(old 3.x 4.x v1 v2)' \
+        '--variant=[of cassandra: old, 3.x or 4.x; of spark: v1 or v2]:variant:(old 3.x 4.x v1 v2)' \
         '(-o --output)'{-o,--output}'[where to write (standard output)]:file:_files' \
         '(-h --host)'{-h,--host}'[the server'\''s host (127.0.0.1)]:host: ' \
         '(-p --port)'{-p,--port}'[the server'\''s port (6379)]:port: ' \
@@ -146,7 +146,7 @@ _bloomport() {
     pull) _arguments -s \
         '--expansion=[with --redisson: it grows, as by BF.RESERVE]:number: ' \
         '--format=[the format to write (one that records capacity and rate: dump)]:format:(portable sstable leveldb parquet redisbloom valkeybloom guava spark go cassandra bip37 rocksdb datasketches redisson dump sst)' \
-        '--variant=[of --format cassandra: old (before 3.0), 3.x or 4.x (default); of spark: v1 (default) or v2]:variant:(old 3.x 4.x v1 v2)' \
+        '--variant=[of cassandra: old, 3.x or 4.x; of spark: v1 or v2]:variant:(old 3.x 4.x v1 v2)' \
         '(-o --output)'{-o,--output}'[where to write (standard output)]:file:_files' \
         '--key=[the key on the server]:key: ' \
         '--redisson=[the filter is Redisson'\''s, NAME and {NAME}:config; --key: push it to this key]:name: ' \
