@@ -105,6 +105,13 @@ static double rate_of(const struct single *s, uint64_t capacity) {
     return rate < 0x1p-1000 ? 0x1p-1000 : rate >= 1 ? 1 - 0x1p-53 : rate;
 }
 
+/* What a filter promises whose first layer has this rate: the rate itself, or, if it can grow, as
+ * much more as leaves the layers to come their share. */
+static double promise_of(double rate, uint32_t expansion) {
+    double promise = expansion > 0 ? rate / SIZING_FIRST_SHARE : rate;
+    return promise < 1 ? promise : 1 - 0x1p-53;
+}
+
 /* The fields of the filter, and its one layer. */
 static enum status begin(const struct single *s, const struct formats_options *options,
                          struct filter *filter) {
@@ -120,7 +127,7 @@ static enum status begin(const struct single *s, const struct formats_options *o
     filter->seed = s->seed;
     filter->expansion = options->expansion;
     filter->bits_per_key = s->bits_per_key;
-    filter->error_rate = s->bits_per_key != 0 ? 0 : rate;
+    filter->error_rate = s->bits_per_key != 0 ? 0 : promise_of(rate, options->expansion);
     filter->loaded = layer_bytes(s->nbits);
     return STATUS_OK;
 }

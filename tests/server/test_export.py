@@ -317,7 +317,7 @@ def test_a_half_loaded_filter_is_not_exported(call):
 
 def test_words(call):
     call("BF.ADD", "k", "a")
-    assert_refused(call, "ERR bad format: portable, sstable, leveldb, parquet, redisbloom or valkeybloom", "BF.EXPORT", "k", "FORMAT", "x")
+    assert_refused(call, "ERR bad format: it is one of portable, sstable, leveldb, parquet, redisbloom, valkeybloom, guava, spark, go, cassandra, bip37, rocksdb, datasketches, redisson", "BF.EXPORT", "k", "FORMAT", "x")
     assert_refused(call, "ERR Unknown argument received", "BF.EXPORT", "k", "FORM", "portable")
     for words in (("FORMAT",), ("FORMAT", "portable", "x")):
         assert_refused(call, arity_error("BF.EXPORT"), "BF.EXPORT", "k", *words)

@@ -80,7 +80,7 @@ def test_redis_cli_shows_what_comes_next(server, typed, first):
 @pytest.mark.parametrize("words, text", [
     (("BF.RESERVE", "k", "0.01", "10", "LAYOUT", "x"), "ERR bad layout: CLASSIC, BLOCKED or COUNTING"),
     (("BF.INSERT", "k", "HASH", "x", "ITEMS", "a"), "ERR bad hash: XXH64, FNV1A or SIP13"),
-    (("BF.EXPORT", "k", "FORMAT", "x"), "ERR bad format: portable, sstable, leveldb, parquet, redisbloom or valkeybloom"),
+    (("BF.EXPORT", "k", "FORMAT", "x"), "ERR bad format: it is one of portable, sstable, leveldb, parquet, redisbloom, valkeybloom, guava, spark, go, cassandra, bip37, rocksdb, datasketches, redisson"),
 ])
 def test_a_bad_word_gets_the_legal_ones(call, words, text):
     assert call(*words) == error(text)

@@ -39,7 +39,7 @@ def stats(call, key):
     return dict(zip(fields[::2], fields[1::2]))
 
 
-BAD_FORMAT = "ERR bad format: portable, sstable, leveldb, parquet, redisbloom or valkeybloom"
+BAD_FORMAT = "ERR bad format: it is one of portable, sstable, leveldb, parquet, redisbloom, valkeybloom, guava, spark, go, cassandra, bip37, rocksdb, datasketches, redisson"
 BAD_HASH = "ERR bad hash: XXH64 or FNV1A"
 REPEATED = "ERR repeated option"
 UNKNOWN = "ERR Unknown argument received"
