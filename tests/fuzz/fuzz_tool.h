@@ -27,7 +27,7 @@ void *tool_alloc(size_t size) {
 }
 
 /* Makes standard input these bytes. */
-static void fuzz_set_input(const uint8_t *bytes, size_t len) {
+static inline void fuzz_set_input(const uint8_t *bytes, size_t len) {
     static bool is_mine;
     if (!is_mine) {
         int fd = memfd_create("input", 0);
