@@ -265,6 +265,8 @@ class Redisson(Filter):
         """The bitmap as a filter of Redisson's, with the parameters of make()'s."""
         self.call("DEL", f"{{{name}}}:config")
         self.call("HSET", f"{{{name}}}:config", *self.call("HGETALL", self.config()))
+        # More items than Redisson was told of are added later; it looks up by the other fields alone.
+        self.call("HSET", f"{{{name}}}:config", "expectedInsertions", 2 * ADDED)
         self.call("SET", name, data)
 
     def answers(self, data):
