@@ -2,7 +2,7 @@
 // BF.IMPORT's.
 
 import { FORMATS, fileBytes } from "./formats.js";
-import { BLOCK, LINE, rateBlocked, rateLines } from "./rate.js";
+import { BLOCK, LINE, rateBlocked, rateLines, rateLines4 } from "./rate.js";
 import { LN2, ln } from "./real.js";
 import { SCHEMES } from "./schemes.js";
 import { whole } from "./text.js";
@@ -148,7 +148,8 @@ class FilterFile {
     const { ones, reach, m, k } = this;
     if (ones >= reach) return 1;
     if (this.blocked) return rateBlocked(this.estimate, m / BLOCK);
-    if (this.format === "rocksdb") return rateLines(this.estimate, m / LINE, k);
+    if (this.scheme === "ROCKSDB") return rateLines(this.estimate, m / LINE, k);
+    if (this.scheme === "ROCKSDB4") return rateLines4(this.estimate, m / LINE, k);
     let rate = 1;
     for (let i = 0; i < k; i++) rate *= ones / reach;
     return rate;

@@ -219,3 +219,17 @@ export const rateBlocked = (offers, blocks) => rateOfLoad(BLOCKED_KIND, offers, 
 
 /** The rate of RocksDB's filters, whose items have k bits in one line. */
 export const rateLines = (offers, lines, k) => rateOfLoad({ miss: pow(511.0 / 512, k), checks: k }, offers, lines);
+
+/** The rate of RocksDB's filters before format_version 5: a line with j items is a small CLASSIC
+ *  layer, and j is binomial. */
+export function rateLines4(offers, lines, k) {
+  const mean = offers / lines;
+  if (mean > 640 || k > 30) return rateLines(offers, lines, k);
+  if (lines < 2) return offers > 0 ? rateWhenFull(offers, LINE, k) : 0;
+  let rate = 0, chance = Math.exp(offers * Math.log(1 - 1 / lines)); // of exactly j items
+  for (let j = 0; j <= offers && (j <= mean || chance > 1e-12); j++) {
+    if (j > 0 && chance > 1e-12) rate += chance * rateWhenFull(j, LINE, k);
+    chance *= (offers - j) / (j + 1) / (lines - 1);
+  }
+  return rate;
+}
