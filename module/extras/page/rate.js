@@ -226,7 +226,7 @@ export function rateLines4(offers, lines, k) {
   const mean = offers / lines;
   if (mean > 640 || k > 30) return rateLines(offers, lines, k);
   if (lines < 2) return offers > 0 ? rateWhenFull(offers, LINE, k) : 0;
-  let rate = 0, chance = Math.exp(offers * Math.log(1 - 1 / lines)); // of exactly j items
+  let rate = 0, chance = exp(offers * ln(1 - 1 / lines)); // of exactly j items
   for (let j = 0; j <= offers && (j <= mean || chance > 1e-12); j++) {
     if (j > 0 && chance > 1e-12) rate += chance * rateWhenFull(j, LINE, k);
     chance *= (offers - j) / (j + 1) / (lines - 1);
