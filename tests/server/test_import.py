@@ -343,7 +343,7 @@ def test_an_unknown_word_is_refused(call, word):
     assert_refused(call, UNKNOWN, "BF.IMPORT", "k", "FORMAT", "portable", word, "DATA", DATA)
 
 
-@pytest.mark.parametrize("name", ["", "x", "PORTABLEX", "rocksdb", "portable\x00", "DATA"])
+@pytest.mark.parametrize("name", ["", "x", "PORTABLEX", "rocksdbx", "portable\x00", "DATA"])
 def test_an_unknown_format_is_refused(call, name):
     assert_refused(call, BAD_FORMAT, "BF.IMPORT", "k", "FORMAT", name, "DATA", DATA)
 

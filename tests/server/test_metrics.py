@@ -246,7 +246,7 @@ def change_state(source, call, keys):
     words = source.choice([("0.01", 12, "NONSCALING"), ("0.01", 12), ("0.001", 2, "EXPANSION", 1),
                            ("0.01", 300, "LAYOUT", "BLOCKED"), ("0.01", 12, "LAYOUT", "COUNTING"),
                            ("BITSPERKEY", 4, 30), ("0.01", 12, "WINDOW", 100_000)])
-    import_ = ("BF.IMPORT", key, "FORMAT", "portable", "CAPACITY", 90, "EXPANSION", source.choice([0, 2]), "REPLACE")
+    import_ = ("BF.IMPORT", key, "FORMAT", "portable", "CAPACITY", 60, "EXPANSION", source.choice([0, 2]), "REPLACE")
     choices = [
         lambda: call("DEL", key) and call("BF.RESERVE", key, *words),
         lambda: call("BF.ADD", key, items[0]),
