@@ -115,7 +115,14 @@ const char *report_bytes(uint64_t bytes, char out[REPORT_COUNT]) {
 
 void report_filter(const char *what, const struct filter *filter, uint64_t items) {
     char count[REPORT_COUNT], size[REPORT_COUNT];
+    bool is_overfilled = measure_is_overfilled(filter);
     report_note("%s%s items, %.2f s, %s, error rate %.3g", what, report_count(items, count),
                 report_seconds(), report_bytes(filter_array_bytes(filter), size),
-                measure_promise(filter));
+                is_overfilled ? measure_error_rate(filter) : measure_promise(filter));
+}
+
+void report_overfilled(const char *name, const char *what, double error_rate, double promise) {
+    report_note("%s: the %s is overfilled: its error rate is now %.2g, promised %.2g (filters that "
+                "had grown, or were nearly full, were merged: build one of all their items instead)",
+                name, what, error_rate, promise);
 }

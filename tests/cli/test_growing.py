@@ -108,6 +108,52 @@ def test_what_cannot_grow_is_refused(tmp_path, server, r):  # noqa: F811
     assert r.exists("new") == 0
 
 
+def test_push_merge_unites_the_file_and_the_key(tmp_path, server, r):  # noqa: F811
+    path, where = tmp_path / "f", ("--key", "k", "-s", server.socket)
+    run("build", "--capacity", 20000, "--expansion", 2, "-o", path, stdin=lines(WORDS))
+    r.execute_command("BF.RESERVE", "k", 0.01, 20000)
+    r.execute_command("BF.MADD", "k", *OTHERS)
+    r.expire("k", 1000)
+    assert "the key 'k' exists: --replace replaces it, --merge unites them" in run("push", path, *where, status=2)
+    assert "exclude each other" in run("push", path, *where, "--merge", "--replace", status=2)
+    assert said("push", path, *where, "--merge").startswith("merged: ")
+    assert r.execute_command("BF.MEXISTS", "k", *WORDS, *OTHERS) == [1] * 10000
+    assert r.keys() == [b"k"] and r.ttl("k") > 0
+    run("push", path, "--key", "new", "-s", server.socket, "--merge")
+    assert r.execute_command("BF.MEXISTS", "new", *WORDS) == [1] * 5000 and r.ttl("new") == -1
+
+
+def test_push_merge_of_another_size_leaves_the_key_as_it_was(tmp_path, server, r):  # noqa: F811
+    path = tmp_path / "f"
+    run("build", "-o", path, stdin=lines(WORDS))
+    r.execute_command("BF.RESERVE", "k", 0.01, 2000)
+    before = r.dump("k")
+    assert "key 'k': ERR" in run("push", path, "--key", "k", "-s", server.socket, "--merge", status=2)
+    assert r.dump("k") == before and r.keys() == [b"k"]
+
+
+def test_a_merge_of_grown_filters_says_the_rate_that_they_have_now(tmp_path, server, r):  # noqa: F811
+    a, b, both = tmp_path / "a", tmp_path / "b", tmp_path / "both"
+    for path, words in (a, WORDS), (b, OTHERS):
+        run("build", "--capacity", 100, "--expansion", 2, "-o", path, stdin=lines(words[:300]))
+    now = "%.2g" % merged_rate(a, b, both)
+    assert float(now) > 0.05
+    summary, note = said("merge", a, b, "-o", both).splitlines()
+    assert summary.endswith("error rate %.3g" % info(both)["current_error_rate"])
+    assert note.startswith("%s: the merged filter is overfilled: its error rate is now %s, promised 0.01 (" % (both, now))
+    note = said("push", both, "--key", "k", "-s", server.socket).splitlines()[1]
+    assert note.startswith("k: the filter is overfilled: its error rate is now %s, promised 0.01 (" % now)
+    run("push", a, "--key", "a", "-s", server.socket)
+    note = said("push", b, "--key", "a", "-s", server.socket, "--merge").splitlines()[0]
+    assert note.startswith("a: the merged filter is overfilled: its error rate is now %s, promised 0.01 (" % now)
+    assert facts_of(r, "a")["state"] == b"overfilled"
+
+
+def merged_rate(a, b, both):
+    run("merge", a, b, "-o", both)
+    return info(both)["current_error_rate"]
+
+
 # like
 
 

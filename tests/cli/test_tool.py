@@ -30,9 +30,10 @@ FORMATS = ["portable", "sstable", "leveldb", "parquet", "redisbloom", "valkeyblo
 
 
 # What is said on standard error when all went well: the summary, and notes.
-SAID = re.compile(rb"(pushed: |pulled: )?[\d,]+ items, \d+\.\d\d s, [\d.]+ (bytes|[kMGT]B), error rate [\d.e-]+$"
+SAID = re.compile(rb"(pushed: |pulled: |merged: )?[\d,]+ items, \d+\.\d\d s, [\d.]+ (bytes|[kMGT]B), error rate [\d.e-]+$"
                   rb"|[\d,]+ items, [\d,]+ of them new, \d+\.\d\d s, [\d,]+ a second$"
                   rb"|'.*' exists, and keeps its parameters$"
+                  rb"|.*: the (merged )?filter is overfilled: its error rate is now [\d.]+, promised [\d.]+ \(.*\)$"
                   rb"|(copied|merged): [\d.]+ (bytes|[kMGT]B), \d+\.\d\d s$"
                   rb"|'.*' (has no room for more items|was sized without growth)"
                   rb"|the input is empty: (a filter without items was written|there is nothing to check|nothing was added)$")

@@ -95,6 +95,7 @@ complete -c bloomport -n '__fish_seen_subcommand_from push' -l hash -x -a 'xxh64
 complete -c bloomport -n '__fish_seen_subcommand_from push' -l format -x -a 'portable sstable leveldb parquet redisbloom valkeybloom guava spark go cassandra bip37 rocksdb datasketches redisson dump sst' -d 'the file'\''s format, if it is not recognised: leveldb and cassandra never are'
 complete -c bloomport -n '__fish_seen_subcommand_from push' -l variant -x -a 'old 3.x 4.x v1 v2' -d 'of cassandra: old, 3.x or 4.x, unless a name as nb-1-big-Filter.db tells'
 complete -c bloomport -n '__fish_seen_subcommand_from push' -l key -x -d 'the key on the server'
+complete -c bloomport -n '__fish_seen_subcommand_from push' -l merge -d 'add it to the filter that the key holds'
 complete -c bloomport -n '__fish_seen_subcommand_from push' -l replace -d 'replace the key if it exists'
 complete -c bloomport -n '__fish_seen_subcommand_from push' -s h -l host -x -d 'the server'\''s host (127.0.0.1)'
 complete -c bloomport -n '__fish_seen_subcommand_from push' -s p -l port -x -d 'the server'\''s port (6379)'
