@@ -114,17 +114,31 @@ def test_a_new_filter_gets_the_parameters_and_an_old_one_keeps_its_own(r, server
 # ending early
 
 
-def test_a_full_filter_names_the_line_to_continue_from(tmp_path, r, way):  # noqa: F811
+def test_a_full_filter_says_what_to_do(tmp_path, r, way):  # noqa: F811
     path = tmp_path / "items"
     path.write_bytes(lines(NUMBERS))
     r.execute_command("BF.RESERVE", "k", 1e-6, 23_456, "NONSCALING")
     error = run("add", "--key", "k", *way, path, status=2)
     assert "key 'k': " in error and "full" in error
-    line = int(re.search(r"--from-line (\d+) continues", error).group(1))
-    assert line == 23_457 and "; 23456 items are done" in error
-    r.execute_command("BF.RESERVE", "larger", 1e-6, 50_000)
-    run("add", "--key", "larger", *way, "--from-line", line, path)
-    assert r.execute_command("BF.CARD", "larger") == len(NUMBERS) - 23_456
+    assert "; 23456 items are done. It takes no new items: make a larger one, or one with an expansion\n" in error
+    assert r.execute_command("BF.CARD", "k") == 23_456
+
+
+@pytest.mark.parametrize("first", [10_000, 30_000, 30_017])
+def test_a_bad_line_names_itself_and_all_before_it_is_done(tmp_path, r, way, first):  # noqa: F811
+    a, b = tmp_path / "a.csv", tmp_path / "b.csv"
+    rows = [b"x," + n for n in NUMBERS]
+    a.write_bytes(lines(rows[:first])[:-1])  # its last line has no newline
+    b.write_bytes(lines([*rows[first:35_000], b"bad", *rows[35_000:]]))
+    r.execute_command("BF.RESERVE", "k", 1e-6, 60_000)
+    options = ("--key", "k", *way, "--column", 2, "--delimiter", ",", a, b)
+    error = run("add", *options, status=2)
+    assert error.endswith("b.csv: line %d (35001 of all inputs) has 1 column and not 2; 35000 items are done: --from-line 35001 "
+                          "continues\n" % (35_001 - first))
+    assert r.execute_command("BF.CARD", "k") == 35_000
+    b.write_bytes(lines(rows[first:]))
+    run("add", *options, "--from-line", 35_001)
+    assert r.execute_command("BF.CARD", "k") == 50_000
 
 
 class Cut:
@@ -254,7 +268,8 @@ def test_missing_keys_and_other_types_are_named(r, server):  # noqa: F811
     assert "--key is missing" in run("add", *where, status=2)
     r.set("s", "x")
     for words in ["add"], ["check", "--server"]:
-        assert "key 's': WRONGTYPE" in run(*words, "--key", "s", *where, stdin=b"a\n", status=2)
+        error = run(*words, "--key", "s", *where, stdin=lines(NUMBERS), status=2)
+        assert "key 's': a string, not a filter" in error and "continues" not in error
     assert "No such file" in run("add", "--key", "k", *where, "nofile", status=2)
 
 

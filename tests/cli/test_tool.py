@@ -159,8 +159,8 @@ def test_hex_items_are_the_bytes_they_mean(tmp_path):
     path.write_bytes(run("build", "--hex", stdin=b"616263\n00fF0a\n"))
     assert run("check", path, stdin=b"abc\n") == b"abc\n"
     assert run("check", "--hex", path, stdin=b"00FF0A\n") == b"00FF0A\n"
-    assert "item 2" in run("build", "--hex", stdin=b"00\n0g\n", status=2)
-    assert "item 1" in run("build", "--hex", stdin=b"000\n", status=2)
+    assert "line 2 is" in run("build", "--hex", stdin=b"00\n0g\n", status=2)
+    assert "line 1 is" in run("build", "--hex", stdin=b"000\n", status=2)
 
 
 def test_check_exits_as_grep_does(built, tmp_path):
