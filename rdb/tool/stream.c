@@ -188,6 +188,11 @@ static void send_piece(struct stream *stream) {
     if (error) die_of(stream, error, 0);
     stream->n++;
     if (stream->n == STREAM_DEPTH) receive(stream);
+    if (stream->begun) {
+        receive_all(stream); // nothing else is under way: the callback may call the server
+        stream->begun(stream->context);
+        stream->begun = NULL;
+    }
     if (!signals_caught()) return;
     receive_all(stream);
     progress_end(&stream->progress);

@@ -55,7 +55,8 @@ def test_every_item_is_added_as_the_server_adds_it(tmp_path, r, way):  # noqa: F
 
 def test_the_summary_counts_items_and_new_ones(r, way):  # noqa: F811
     text = said("add", "--key", "k", "--error", 1e-6, "--capacity", "10K", *way, stdin=lines(WORDS[:3000] + WORDS[:1000]))
-    assert re.match(r"4,000 items, 3,000 of them new, \d+\.\d\d s, [\d,]+ a second\n$", text)
+    new = "'k' is a new filter: capacity 10,000, error rate 1e-06\n"
+    assert re.fullmatch(new + r"4,000 items, 3,000 of them new, \d+\.\d\d s, [\d,]+ a second\n", text)
     assert said("add", "-q", "--key", "k", *way, stdin=b"a\n") == ""
     assert "the input is empty: nothing was added\n" in said("add", "--key", "k", *way)
 
@@ -109,6 +110,18 @@ def test_a_new_filter_gets_the_parameters_and_an_old_one_keeps_its_own(r, server
     assert float(facts_of(r, "k")["promised error rate"]) == 0.001
     run("add", "--key", "bits", "-s", server.socket, "--bits-per-key", 12, stdin=b"a\n")
     assert float(facts_of(r, "bits")["bits per key"]) == 12
+
+
+def test_a_new_filter_is_told_and_nocreate_makes_none(r, way):  # noqa: F811
+    """It tells what the server made, however far the filter has grown since."""
+    assert "key 'typo': there is no such key" in run("add", "--key", "typo", *way, "--nocreate", stdin=b"a\n", status=2)
+    assert r.exists("typo") == 0
+    text = said("add", "--key", "typo", *way, stdin=lines(NUMBERS))
+    assert text.splitlines()[0] == "'typo' is a new filter: capacity 100, error rate 0.01" and text.count("\n") == 2
+    assert "new filter" not in said("add", "--key", "typo", *way, "--nocreate", stdin=b"a\n")
+    assert all(r.execute_command("BF.MEXISTS", "typo", *NUMBERS))
+    assert said("add", "--key", "none", *way).splitlines()[0] == "the input is empty: nothing was added"
+    assert r.exists("none") == 0
 
 
 # ending early
@@ -200,7 +213,8 @@ def test_a_signal_ends_it_between_two_pieces_and_names_the_line(r, server):  # n
         process.stdin.write(lines(NUMBERS[25_000:26_000]))
         error = process.communicate(timeout=60)[1].decode()
         assert process.returncode == -signal.SIGTERM
-        match = re.fullmatch(r"interrupted; (\d+) items are done: --from-line (\d+) continues\n", error)
+        assert "'k' is a new filter" in error
+        match = re.fullmatch(r".*\ninterrupted; (\d+) items are done: --from-line (\d+) continues\n", error)
         done = int(match.group(1))
         assert int(match.group(2)) == done + 1 and done >= 25_000
         assert all(r.execute_command("BF.MEXISTS", "k", *NUMBERS[:done]))

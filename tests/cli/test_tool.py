@@ -33,6 +33,7 @@ FORMATS = ["portable", "sstable", "leveldb", "parquet", "redisbloom", "valkeyblo
 SAID = re.compile(rb"(pushed: |pulled: |merged: )?[\d,]+ items, \d+\.\d\d s, [\d.]+ (bytes|[kMGT]B), error rate [\d.e-]+$"
                   rb"|[\d,]+ items, [\d,]+ of them new, \d+\.\d\d s, [\d,]+ a second$"
                   rb"|'.*' exists, and keeps its parameters$"
+                  rb"|'.*' is a new filter: capacity [\d,]+, error rate [\d.e-]+$"
                   rb"|.*: the (merged )?filter is overfilled: its error rate is now [\d.]+, promised [\d.]+ \(.*\)$"
                   rb"|(copied|merged): [\d.]+ (bytes|[kMGT]B), \d+\.\d\d s$"
                   rb"|'.*' (has no room for more items|was sized without growth)"

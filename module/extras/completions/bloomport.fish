@@ -151,6 +151,7 @@ complete -c bloomport -n '__fish_seen_subcommand_from add' -l capacity -x -d 'it
 complete -c bloomport -n '__fish_seen_subcommand_from add' -l expansion -x -d 'how a new filter grows; 0: it does not'
 complete -c bloomport -n '__fish_seen_subcommand_from add' -l layout -x -a 'classic blocked counting' -d 'classic (fewest bits), blocked (fastest) or counting'
 complete -c bloomport -n '__fish_seen_subcommand_from add' -l key -x -d 'the key on the server'
+complete -c bloomport -n '__fish_seen_subcommand_from add' -l nocreate -d 'make no new filter: the key must exist'
 complete -c bloomport -n '__fish_seen_subcommand_from add' -s h -l host -x -d 'the server'\''s host (127.0.0.1)'
 complete -c bloomport -n '__fish_seen_subcommand_from add' -s p -l port -x -d 'the server'\''s port (6379)'
 complete -c bloomport -n '__fish_seen_subcommand_from add' -s s -l socket -r -F -d 'the server'\''s Unix socket, instead of host and port'

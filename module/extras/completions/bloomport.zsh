@@ -182,6 +182,7 @@ _bloomport() {
         '--expansion=[how a new filter grows; 0: it does not]:number: ' \
         '--layout=[classic (fewest bits), blocked (fastest) or counting]:layout:(classic blocked counting)' \
         '--key=[the key on the server]:key: ' \
+        '--nocreate[make no new filter: the key must exist]' \
         '(-h --host)'{-h,--host}'[the server'\''s host (127.0.0.1)]:host: ' \
         '(-p --port)'{-p,--port}'[the server'\''s port (6379)]:port: ' \
         '(-s --socket)'{-s,--socket}'[the server'\''s Unix socket, instead of host and port]:file:_files' \
