@@ -190,6 +190,7 @@ static void send_piece(struct stream *stream) {
     if (stream->n == STREAM_DEPTH) receive(stream);
     if (stream->begun) {
         receive_all(stream); // nothing else is under way: the callback may call the server
+        progress_end(&stream->progress);
         stream->begun(stream->context);
         stream->begun = NULL;
     }

@@ -1,5 +1,7 @@
 """Built filters that grow, and filters like others: what was asked for is what the server shows."""
 
+import re
+
 import pytest
 
 from test_manners import said
@@ -67,6 +69,21 @@ def test_a_large_one_grows_too(tmp_path):
 
 
 # push
+
+
+def test_the_items_that_push_tells_are_those_that_build_told_as_new(tmp_path, server, r):  # noqa: F811
+    """Exact counts, estimates, and items that are all new."""
+    path = tmp_path / "f"
+    million = [b"%d" % i for i in range(1_200_000)]  # over 1 MiB of bits: the count is an estimate
+    for options, items in ([[], million], [["--capacity", 6000, "--expansion", 2, "--format", "dump"], WORDS + WORDS[:10]], [[], WORDS + WORDS],
+                           [["--error", 1e-9, "--format", "dump"], WORDS[:100]]):
+        told = said("build", *options, "-o", path, stdin=lines(items))
+        pushed = said("push", path, "--key", "k", "-s", server.socket, "--replace").splitlines()[0]
+        number = pushed.removeprefix("pushed: ").split(" items, ")[0]
+        assert told.startswith(format(len(items), ",") + " items, ")
+        new = re.search(r" items, (about )?([\d,]+) of them new, ", told)
+        assert (new.group(2) if new else format(len(items), ",")) == number, (told, pushed)
+        assert number == format(r.execute_command("BF.CARD", "k"), ",")
 
 
 def test_push_says_that_there_is_no_room_and_expansion_makes_some(tmp_path, server, r):  # noqa: F811
@@ -184,6 +201,17 @@ def test_one_like_a_key_can_be_merged_on_the_server(tmp_path, server, r, words):
     assert r.execute_command("BF.MEXISTS", "k", *WORDS, *OTHERS[:3000]) == [1] * 8000
 
 
+def test_more_items_than_one_like_it_can_take_are_refused(tmp_path, server, r):  # noqa: F811
+    r.execute_command("BF.RESERVE", "k", 0.01, 1000, "NONSCALING")
+    path, words = tmp_path / "f", tmp_path / "words"
+    words.write_bytes(lines(WORDS))
+    key = ("build", "--like-key", "k", "-s", server.socket, "-o", path)
+    for error in run(*key, words, status=2), run(*key, stdin=lines(WORDS), status=2):
+        assert "'k' does not grow and holds 1000: a filter like it cannot take more" in error
+    run("build", "-o", path, stdin=lines(WORDS[:1000]))
+    assert "%s' does not grow and holds 1000: " % path in run("build", "--like", path, words, status=2)
+
+
 def test_one_like_redisblooms_is_redisblooms(tmp_path, server, r):  # noqa: F811
     fixture, path = FIXTURES["grown"], tmp_path / "f"
     r.restore("k", 0, fixture.payload)
@@ -196,8 +224,10 @@ def test_one_like_redisblooms_is_redisblooms(tmp_path, server, r):  # noqa: F811
 
 
 def test_what_does_not_go_with_like_is_refused(tmp_path, built, server, r):  # noqa: F811
-    assert "all parameters" in run("build", "--like", built, "--error", 0.1, status=2)
-    assert "all parameters" in run("build", "--like", built, "--expansion", 2, status=2)
+    for option, value in ("error", 0.1), ("bits-per-key", 8), ("capacity", 1000), ("layout", "blocked"), ("expansion", 2):
+        for like in "--like", "--like-key":
+            error = run("build", like, built, "--" + option, value, status=2)
+            assert "%s takes all parameters from the other filter: --%s does not" % (like, option) in error
     assert "exclude each other" in run("build", "--like", built, "--like-key", "k", status=2)
     r.execute_command("BF.RESERVE", "c", 0.01, 100, "LAYOUT", "COUNTING")
     r.execute_command("BF.RESERVE", "w", 0.01, 100, "WINDOW", 60)

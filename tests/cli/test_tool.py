@@ -30,7 +30,7 @@ FORMATS = ["portable", "sstable", "leveldb", "parquet", "redisbloom", "valkeyblo
 
 
 # What is said on standard error when all went well: the summary, and notes.
-SAID = re.compile(rb"(pushed: |pulled: |merged: )?[\d,]+ items, \d+\.\d\d s, [\d.]+ (bytes|[kMGT]B), error rate [\d.e-]+$"
+SAID = re.compile(rb"(pushed: |pulled: |merged: )?[\d,]+ items(, (about )?[\d,]+ of them new)?, \d+\.\d\d s, [\d.]+ (bytes|[kMGT]B), error rate [\d.e-]+$"
                   rb"|[\d,]+ items, [\d,]+ of them new, \d+\.\d\d s, [\d,]+ a second$"
                   rb"|'.*' exists, and keeps its parameters$"
                   rb"|'.*' is a new filter: capacity [\d,]+, error rate [\d.e-]+$"
