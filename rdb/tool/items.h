@@ -46,7 +46,7 @@ struct items {
     uint8_t *buffer;         // start..end is not parsed yet
     uint8_t *decoded;        // of equal size, for items that are not the lines as they stand
     size_t size, start, end;
-    uint64_t line;       // of the open input, for error messages
+    uint64_t line;         // of the open input, for error messages
     uint64_t lines_before; // of the inputs before it, which --from-line counts too
     char fault[512];       // what is wrong with the next item; "": nothing
     void (*on_fault)(void *context, const char *fault); // does not return; NULL: tool_die

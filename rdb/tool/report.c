@@ -136,7 +136,8 @@ void report_built(const struct filter *filter, uint64_t lines) {
 }
 
 void report_overfilled(const char *name, const char *what, double error_rate, double promise) {
-    report_note("%s: the %s is overfilled: its error rate is now %.2g, promised %.2g (filters that "
-                "had grown, or were nearly full, were merged: build one of all their items instead)",
-                name, what, error_rate, promise);
+    report_note(
+        "%s: the %s is overfilled: its error rate is now %.2g, promised %.2g (filters that "
+        "had grown, or were nearly full, were merged: build one of all their items instead)",
+        name, what, error_rate, promise);
 }
