@@ -125,6 +125,9 @@ def test_a_missing_column_is_named_with_its_file_and_line(tmp_path):
     assert "line 2 has 1 column and not 2" in run("build", "--column", 2, "--delimiter", ",", csv, status=2)
     assert "line 1 (3 of all inputs) has 2 columns" in run("build", "--column", 3, "--delimiter", ",", "--from-line", 3, csv, csv,
                                                            status=2)
+    first = tmp_path / "first.csv"
+    first.write_bytes(b"1,2\n3,4")  # its last line has no newline
+    assert "line 2 (4 of all inputs) has 1 column and not 2" in run("build", "--column", 2, "--delimiter", ",", first, csv, status=2)
 
 
 def test_a_first_line_in_one_piece_names_the_delimiter():
