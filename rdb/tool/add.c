@@ -1,6 +1,7 @@
 /* bloomport add: the items of files into a filter on a server. */
 
 #include "rdb/tool/report.h"
+#include "rdb/tool/stats.h"
 #include "rdb/tool/stream.h"
 #include "rdb/tool/tool.h"
 
@@ -10,9 +11,28 @@
 #define DEFAULT_ERROR_RATE 0.01
 #define DEFAULT_CAPACITY 100 // the module's own
 
+struct adding {
+    struct server *server;
+    const char *key;
+    uint64_t added;
+};
+
 static void count_new(void *context, const uint8_t *line, size_t len, bool is_new) {
     (void)line, (void)len;
-    *(uint64_t *)context += is_new;
+    ((struct adding *)context)->added += is_new;
+}
+
+/* A new key may be a misspelt one. */
+static void note_new(void *context) {
+    const struct adding *adding = context;
+    struct stats stats;
+    char capacity[REPORT_COUNT];
+    if (!stats_take(adding->server, adding->key, &stats)) {
+        report_note("'%s' is a new filter", adding->key);
+        return;
+    }
+    report_note("'%s' is a new filter: capacity %s, error rate %.3g", adding->key,
+                report_count(stats.capacity, capacity), stats.promised);
 }
 
 /* Makes the filter if a parameter is given and there is none. */
@@ -36,14 +56,17 @@ static void reserve(struct server *server, const struct options *o) {
     if (error) server_die(server, o->key, error);
 }
 
-static void prepare(struct server *server, const struct options *o) {
+/* Returns whether the key exists already. */
+static bool prepare(struct server *server, const struct options *o) {
     bool exists = false;
     const char *error = server_exists(server, o->key, &exists);
     if (error) server_die(server, o->key, error);
     bool has_shape = o->error_rate != 0 || o->bits_per_key != 0 || o->capacity ||
                      o->has_expansion || o->has_layout;
+    if (!exists && o->nocreate) tool_die("key '%s': there is no such key (--nocreate)", o->key);
     if (!exists && has_shape) reserve(server, o);
     if (exists && has_shape) report_note("'%s' exists, and keeps its parameters", o->key);
+    return exists;
 }
 
 static void summarise(const struct stream *stream, uint64_t added) {
@@ -59,18 +82,20 @@ static void summarise(const struct stream *stream, uint64_t added) {
 int add_run(const struct options *options) {
     if (!options->key) tool_die("--key is missing");
     struct server *server = server_open(&options->server);
-    prepare(server, options);
+    bool exists = prepare(server, options);
+    struct adding adding = {.server = server, .key = options->key};
     struct items items;
-    uint64_t bytes = 0, added = 0;
+    uint64_t bytes = 0;
     static struct stream stream;
     items_are_files(options->operands, options->noperands, &bytes);
     report_waiting(options->operands, options->noperands);
     items_open(&items, options->operands, options->noperands, &options->how);
     stream_open(&stream, server, options, true);
     stream.answer = count_new;
-    stream.context = &added;
+    stream.context = &adding;
+    if (!exists) stream.begun = note_new;
     stream_run(&stream, &items, bytes);
-    summarise(&stream, added);
+    summarise(&stream, adding.added);
     stream_close(&stream);
     items_close(&items);
     server_close(server);

@@ -44,11 +44,16 @@ static bool take(struct adder *adder, struct block *block, uint64_t *turn) {
 }
 
 /* After adding some items: the next one may need a new layer. */
-static void make_room(struct filter *filter, enum status st) {
+static void make_room(struct filter *filter, enum status st, const char *like) {
+    unsigned long long capacity = filter_capacity(filter);
+    if (st == STATUS_FULL && like) {
+        tool_die("'%s' does not grow and holds %llu: a filter like it cannot take more", like,
+                 capacity);
+    }
     if (st == STATUS_FULL) {
         tool_die("there are more items than the capacity, %llu: --capacity makes it larger, "
                  "--expansion makes it grow",
-                 (unsigned long long)filter_capacity(filter));
+                 capacity);
     }
     if (st == STATUS_OK) return;
     if (filter_grow(filter, FILTER_NO_LIMIT, LIMITS_MAX_LAYERS) != STATUS_OK) {
@@ -65,8 +70,8 @@ static void add_in_turn(struct adder *adder, const struct block *block, uint64_t
     pthread_mutex_unlock(&adder->adding);
     for (size_t i = 0, n, done; i < block->n; i += done) {
         n = block->n - i < 1024 ? block->n - i : 1024;
-        make_room(adder->filter,
-                  batch_add_many(adder->filter, block->hashes + i, n, answers, &done));
+        enum status st = batch_add_many(adder->filter, block->hashes + i, n, answers, &done);
+        make_room(adder->filter, st, adder->source->like);
     }
     pthread_mutex_lock(&adder->adding);
     adder->added++;

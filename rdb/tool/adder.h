@@ -26,6 +26,7 @@ struct block {
 void block_reserve(struct block *block, size_t n);
 
 struct source {
+    const char *like; // the filter whose parameters are used, for messages; NULL: those of options
     /* The next block; false if there is none. One thread at a time. */
     bool (*take)(struct source *source, struct block *block);
     /* Writes the block's hashes to block->hashes. Several threads at a time. */

@@ -4,7 +4,10 @@
 #include "rdb/tool/beside.h"
 
 #include "module/core/mem.h"
+#include "rdb/tool/options.h"
+#include "rdb/tool/report.h"
 #include "rdb/tool/signals.h"
+#include "rdb/tool/stats.h"
 #include "rdb/tool/tool.h"
 
 #include <errno.h>
@@ -89,7 +92,7 @@ void beside_put(struct beside *beside, uint64_t end, const uint8_t *bytes, size_
 
 /* The server took every piece. Its header, with the sizes and counts of all layers, must be the one
  * that was sent. A filter of bloomport's own type that is not complete has no header. */
-void beside_check(struct beside *beside) {
+static void check_header(struct beside *beside) {
     uint64_t next;
     const uint8_t *bytes;
     size_t len;
@@ -98,8 +101,8 @@ void beside_check(struct beside *beside) {
     if (!is_ours) beside_check_call(beside, "it made another filter of the pieces");
 }
 
-/* From here on a signal comes too late. */
-bool beside_finish(struct beside *beside, bool replace, uint64_t ttl_ms) {
+/* From here on a signal comes too late. False if the key exists and may not be replaced. */
+static bool rename_it(struct beside *beside, bool replace, uint64_t ttl_ms) {
     bool renamed = false;
     beside_check_call(beside, ttl_ms ? server_expire(beside->server, beside->name, ttl_ms)
                                      : server_persist(beside->server, beside->name));
@@ -108,10 +111,26 @@ bool beside_finish(struct beside *beside, bool replace, uint64_t ttl_ms) {
     return renamed;
 }
 
-void beside_merge(struct beside *beside) {
+static void merge_it(struct beside *beside) {
     const char *words[] = {"BF.MERGE", beside->key, beside->name};
-    beside_check_call(beside, server_words(beside->server, 3, words));
+    const char *error = server_words(beside->server, 3, words);
+    if (error) beside_check_call(beside, error);
     beside_delete(beside);
+    struct stats stats;
+    if (stats_take(beside->server, beside->key, &stats) && stats.is_overfilled) {
+        report_overfilled(beside->key, "merged filter", stats.error_rate, stats.promised);
+    }
+}
+
+void beside_take_place(struct beside *beside, const struct options *options, uint64_t ttl_ms) {
+    check_header(beside);
+    if (rename_it(beside, options->replace, options->merge ? 0 : ttl_ms)) return;
+    if (options->merge) {
+        merge_it(beside);
+        return;
+    }
+    beside_delete(beside);
+    tool_die("the key '%s' exists now: --replace replaces it", beside->key);
 }
 
 void beside_free(struct beside *beside) {

@@ -6,6 +6,7 @@
  *   BF.LOADCHUNK beside ..., PEXPIRE beside     for the header and for each piece
  *   BF.SCANDUMP beside 0                        the header must be the one that was sent
  *   PERSIST beside, RENAME beside key           RENAMENX unless an old filter may be replaced
+ *   BF.MERGE key beside, UNLINK beside          with --merge, if the key exists
  *
  * After any error the key beside is deleted. If that is impossible, because the connection is lost
  * or the program was killed, the key expires an hour after the last piece. The first signal ends
@@ -16,6 +17,8 @@
 
 #include "rdb/tool/progress.h"
 #include "rdb/tool/server.h"
+
+struct options;
 
 struct beside {
     struct server *server;
@@ -36,15 +39,10 @@ void beside_begin(struct beside *beside, struct server *server, const char *key,
 /* Sends the bytes of the arrays that end at `end`. */
 void beside_put(struct beside *beside, uint64_t end, const uint8_t *bytes, size_t len);
 
-/* Checks that the server has the whole filter. */
-void beside_check(struct beside *beside);
-
-/* Gives the filter its name and, unless ttl_ms is 0, a time to live. False if the key exists and
- * may not be replaced; the filter is then still beside it. */
-bool beside_finish(struct beside *beside, bool replace, uint64_t ttl_ms);
-
-/* Adds the filter to the one that the key holds. */
-void beside_merge(struct beside *beside);
+/* Checks that the server has the whole filter, and lets it take its place, as --replace and --merge
+ * say, with this time to live unless it is 0. A filter that is merged into another keeps the time
+ * to live of that one. A note says if the merged filter is overfilled. */
+void beside_take_place(struct beside *beside, const struct options *options, uint64_t ttl_ms);
 
 /* Deletes the temporary key, after which the program may end with an error of its own. */
 void beside_delete(struct beside *beside);

@@ -134,10 +134,10 @@ static void hash_items(struct source *source, struct block *block) {
     }
 }
 
-static uint64_t add_items(struct filter *filter, struct items *items, uint64_t bytes,
-                          bool is_exact) {
+static uint64_t add_items(struct filter *filter, struct items *items, const struct options *options,
+                          uint64_t bytes, bool is_exact) {
     struct items_source from = {
-        .source = {take_items, hash_items},
+        .source = {like_name(options), take_items, hash_items},
         .items = items,
         .shape = shape_of(filter),
     };
@@ -204,7 +204,7 @@ static void check_spool(const struct filter *shape, const struct options *option
 
 static struct filter *build_from_spool(struct filter *filter, const struct reader *reader,
                                        const struct options *options, uint64_t *count) {
-    struct spool_source from = {.source = {take_hashes, hashes_are_there}};
+    struct spool_source from = {.source = {like_name(options), take_hashes, hashes_are_there}};
     struct filter *any = filter ? filter : new_filter(options, 1), shape = shape_of(any);
     if (!filter) filter_free(any);
     check_spool(&shape, options);
@@ -234,7 +234,7 @@ static struct filter *build_from_files(struct filter *filter, struct items *item
     if (!filter) filter = new_filter(options, options->capacity ? options->capacity : most);
     // Counts are needed only where they were asked for or may exceed the capacity.
     bool is_exact = options->format == FILE_DUMP || most > filter_capacity(filter);
-    *count = add_items(filter, items, bytes, is_exact);
+    *count = add_items(filter, items, options, bytes, is_exact);
     return filter;
 }
 
@@ -284,7 +284,7 @@ int build_run(const struct options *given) {
     bool is_chosen = options->format != FILE_UNKNOWN;
     file_save(filter, is_chosen ? options->format : file_default_format(filter), options);
     if (count == 0) report_note("the input is empty: a filter without items was written");
-    report_filter("", filter, count);
+    report_built(filter, count);
     filter_free(filter);
     return TOOL_OK;
 }

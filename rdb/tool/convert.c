@@ -2,6 +2,7 @@
 
 #define _GNU_SOURCE // stat
 #include "module/core/combine.h"
+#include "module/core/measure.h"
 #include "module/core/mem.h"
 #include "rdb/tool/options.h"
 #include "rdb/tool/recognise.h"
@@ -111,6 +112,10 @@ int merge_run(const struct options *options) {
     const struct options writing = keep_variant(options);
     file_save(sum, format, &writing);
     report_filter("", sum, filter_items(sum));
+    if (measure_is_overfilled(sum)) {
+        report_overfilled(options->output ? options->output : "standard output", "merged filter",
+                          measure_error_rate(sum), measure_promise(sum));
+    }
     filter_free(sum);
     return TOOL_OK;
 }

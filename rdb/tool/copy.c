@@ -131,17 +131,6 @@ static void send_filter(struct source *source, struct beside *beside, struct ser
     }
 }
 
-static void take_place(struct beside *beside, const struct options *options, uint64_t ttl) {
-    beside_check(beside);
-    if (beside_finish(beside, options->replace, options->merge ? 0 : ttl)) return;
-    if (options->merge) {
-        beside_merge(beside);
-        return;
-    }
-    beside_delete(beside);
-    tool_die("the key '%s' exists now: --replace replaces it, --merge adds to it", beside->key);
-}
-
 /* ---- The command -------------------------------------------------------------------------- */
 
 /* A URL has no words for certificates: both servers get those of the options. */
@@ -167,7 +156,7 @@ static void check_target_key(struct server *to, const char *key, const struct op
     const char *error = server_exists(to, key, &exists);
     if (error) server_die(to, key, error);
     if (exists && !o->replace && !o->merge) {
-        tool_die("the key '%s' exists: --replace replaces it, --merge adds to it", key);
+        tool_die("the key '%s' exists: --replace replaces it, --merge unites them", key);
     }
 }
 
@@ -187,7 +176,7 @@ int copy_run(const struct options *options) {
     read_header(&source);
     send_filter(&source, &beside, to, key, &progress, &total);
     progress_end(&progress);
-    take_place(&beside, options, ttl);
+    beside_take_place(&beside, options, ttl);
     delete_snapshot(&source);
     beside_free(&beside);
     mem_free(source.header);

@@ -12,6 +12,8 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -53,6 +55,8 @@ static _Noreturn void die_of_shortness(const char *path) {
 /* ---- The buffer --------------------------------------------------------------------------- */
 
 static void skip(struct items *items, uint64_t n);
+static void set_fault(struct items *items, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 
 /* Items that are not the lines as they stand are decoded into a buffer of their own. */
 static bool needs_decoding(const struct items *items) {
@@ -176,6 +180,7 @@ static bool open_next(struct items *items) {
     is_regular(items->fd, &from, &items->expected);
     items->paths++;
     items->npaths--;
+    items->lines_before += items->line;
     items->line = 0;
     items->is_over = false;
     items->is_fresh = true;
@@ -202,6 +207,21 @@ static void skip(struct items *items, uint64_t n) {
 
 /* ---- Parsing ------------------------------------------------------------------------------ */
 
+/* Keeps what is wrong with the line: the items before it come first. */
+static void set_fault(struct items *items, const char *format, ...) {
+    char what[256], place[64] = "";
+    va_list args;
+    va_start(args, format);
+    vsnprintf(what, sizeof(what), format, args);
+    va_end(args);
+    if (items->lines_before > 0) {
+        snprintf(place, sizeof(place), " (%llu of all inputs)",
+                 (unsigned long long)(items->lines_before + items->line));
+    }
+    snprintf(items->fault, sizeof(items->fault), "%.150s: line %llu%s %s", items->name,
+             (unsigned long long)items->line, place, what);
+}
+
 static int hex_digit(uint8_t c) {
     if (c >= '0' && c <= '9') return c - '0';
     c |= 0x20;
@@ -222,10 +242,7 @@ static void decode_hex(struct items *items, struct item *item) {
         is_bad = high < 0 || low < 0;
         out[i] = (uint8_t)(high * 16 + low);
     }
-    if (is_bad) {
-        tool_die("%s: item %llu is not pairs of hexadecimal digits", items->name,
-                 (unsigned long long)items->line);
-    }
+    if (is_bad) set_fault(items, "is not pairs of hexadecimal digits");
     item->bytes = out;
     item->len /= 2;
 }
@@ -256,6 +273,26 @@ static void unquote(struct items *items, struct item *item) {
     item->len = n;
 }
 
+/* A first line in one piece has another delimiter, most often. */
+static void set_column_fault(struct items *items, const struct item *item, uint32_t columns) {
+    uint64_t first = items->how.from_line ? items->how.from_line : 1;
+    bool is_first = items->lines_before + items->line == first;
+    if (columns > 1 || !is_first) {
+        set_fault(items, "has %u column%s and not %u", columns, columns == 1 ? "" : "s",
+                  items->how.column);
+        return;
+    }
+    char name[8] = "tab", other[8] = "";
+    if (items->how.delimiter != '\t') {
+        snprintf(name, sizeof(name), "'%c'", items->how.delimiter);
+    }
+    for (const char *c = "|;,"; *c; c++) {
+        if (!memchr(item->line, *c, item->line_len)) continue;
+        snprintf(other, sizeof(other), *c == ',' ? " %c" : " '%c'", *c);
+    }
+    set_fault(items, "has no %s: --delimiter%s names another", name, other);
+}
+
 static void take_column(struct items *items, struct item *item) {
     const uint8_t *at = item->line, *end = at + item->line_len;
     const uint8_t *stop = field_end(items, at, end);
@@ -265,8 +302,8 @@ static void take_column(struct items *items, struct item *item) {
         stop = field_end(items, at, end);
     }
     if (column < items->how.column) {
-        tool_die("%s: item %llu has %u columns and not %u", items->name,
-                 (unsigned long long)items->line, column, items->how.column);
+        set_column_fault(items, item, column);
+        return;
     }
     item->bytes = at;
     item->len = (size_t)(stop - at);
@@ -278,29 +315,37 @@ static void take_item(struct items *items, size_t len, struct item *item) {
     item->len = item->line_len = len;
     items->line++;
     if (items->how.column) take_column(items, item);
-    if (items->how.hex) decode_hex(items, item);
+    if (items->how.hex && !*items->fault) decode_hex(items, item);
 }
 
 /* Parses the complete items of the buffer, and at the end of an input the last one, which may have
  * no separator after it. */
 static size_t parse(struct items *items, struct item *batch) {
     size_t n = 0;
-    while (n < ITEMS_BATCH && items->start < items->end) {
+    while (n < ITEMS_BATCH && items->start < items->end && !*items->fault) {
         size_t left = items->end - items->start;
         const uint8_t *from = items->buffer + items->start;
         const uint8_t *stop = memchr(from, items->separator, left);
         if (!stop && !items->is_over) break;
         size_t len = stop ? (size_t)(stop - from) : left;
-        take_item(items, len, &batch[n++]);
+        take_item(items, len, &batch[n]);
+        if (*items->fault) break;
+        n++;
         items->start += len + (stop != NULL);
     }
     return n;
+}
+
+static _Noreturn void die_of_fault(struct items *items) {
+    if (items->on_fault) items->on_fault(items->context, items->fault);
+    tool_die("%s", items->fault);
 }
 
 size_t items_next(struct items *items, struct item *batch) {
     for (;;) {
         size_t n = parse(items, batch);
         if (n > 0) return n;
+        if (*items->fault) die_of_fault(items);
         if (!items->is_over) {
             fill(items);
         } else if (!open_next(items)) {
@@ -329,6 +374,7 @@ void items_open_block(struct items *block, const struct items *items) {
     struct items_how how = items->how;
     how.from_line = 0; // what is skipped is skipped already
     items_open(block, NULL, 0, &how);
+    block->how.from_line = items->how.from_line;
     block->npaths = 0; // a block has no input of its own
 }
 
@@ -358,9 +404,11 @@ bool items_take_block(struct items *items, struct items *block) {
     block->end = whole;
     block->name = items->name;
     block->line = items->line;
+    block->lines_before = items->lines_before;
     if (needs_decoding(items)) { // only errors of decoding name lines
         items->line +=
             count_separators(block->buffer + block->start, whole - block->start, items->separator);
+        items->line += block->buffer[whole - 1] != items->separator; // the last one of its input
     }
     items->buffer = buffer;
     items->end -= whole;

@@ -46,7 +46,11 @@ struct items {
     uint8_t *buffer;         // start..end is not parsed yet
     uint8_t *decoded;        // of equal size, for items that are not the lines as they stand
     size_t size, start, end;
-    uint64_t line;       // of the open input, for error messages
+    uint64_t line;         // of the open input, for error messages
+    uint64_t lines_before; // of the inputs before it, which --from-line counts too
+    char fault[512];       // what is wrong with the next item; "": nothing
+    void (*on_fault)(void *context, const char *fault); // does not return; NULL: tool_die
+    void *context;
     uint64_t bytes_read; // over all inputs
     uint64_t expected;   // of the open input, if it is a file: bytes still to read
 };
@@ -55,7 +59,8 @@ struct items {
 void items_open(struct items *items, char **paths, int npaths, const struct items_how *how);
 
 /* The next items, at most ITEMS_BATCH; 0 at the end of all inputs. They are valid until the next
- * call. */
+ * call. An item that cannot be read ends the program, or calls on_fault, when all items before it
+ * have been returned. */
 size_t items_next(struct items *items, struct item *batch);
 
 /* For threads that parse side by side: moves the next complete items, a buffer full, from `items`

@@ -7,13 +7,21 @@
 #include "rdb/tool/tool.h"
 
 static void check_options(const struct options *o) {
-    bool has_shape =
-        o->error_rate != 0 || o->bits_per_key != 0 || o->has_layout || o->has_expansion;
     if (o->like && o->like_key) tool_die("--like and --like-key exclude each other, give one");
-    if (has_shape) {
-        tool_die("--like takes all parameters: --error, --bits-per-key, --layout and --expansion "
-                 "do not go with it");
+    const char *given = o->error_rate != 0     ? "error"
+                        : o->bits_per_key != 0 ? "bits-per-key"
+                        : o->capacity          ? "capacity"
+                        : o->has_layout        ? "layout"
+                        : o->has_expansion     ? "expansion"
+                                               : NULL;
+    if (given) {
+        tool_die("%s takes all parameters from the other filter: --%s does not go with it",
+                 o->like ? "--like" : "--like-key", given);
     }
+}
+
+const char *like_name(const struct options *options) {
+    return options->like ? options->like : options->like_key;
 }
 
 static struct filter *open_key(const struct options *options) {
@@ -26,7 +34,7 @@ static struct filter *open_key(const struct options *options) {
 struct filter *like_open(const struct options *options) {
     if (!options->like && !options->like_key) return NULL;
     check_options(options);
-    const char *name = options->like ? options->like : options->like_key;
+    const char *name = like_name(options);
     struct filter *filter =
         options->like ? file_load(options->like, options, NULL) : open_key(options);
     if (filter->window || filter->layout == LAYOUT_COUNTING) {

@@ -11,4 +11,7 @@ struct options;
  * has its first layer only, and grows again as it did. */
 struct filter *like_open(const struct options *options);
 
+/* The file or the key, for messages; NULL if neither is given. */
+const char *like_name(const struct options *options);
+
 #endif

@@ -99,6 +99,7 @@ static void set_files(enum option_id id, const char *name, const char *value, st
     case OPTION_REDISSON: o->redisson = value; break;
     case OPTION_KEY_TO: o->key_to = value; break;
     case OPTION_MERGE: o->merge = true; break;
+    case OPTION_NOCREATE: o->nocreate = true; break;
     case OPTION_REPLACE: o->replace = true; break;
     default: break;
     }

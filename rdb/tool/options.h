@@ -41,6 +41,7 @@ struct options {
     struct target source, destination; // of copy
     bool has_source, has_destination, merge;
     bool on_server; // check: the filter is a key
+    bool nocreate;  // add: the key must exist
 };
 
 /* Parses what follows the command's name, argv[0]. False if --help was given and the help printed;

@@ -32,11 +32,7 @@ static void send_to_key(struct server *server, const struct filter *filter,
     progress_begin(&progress, "pushing", filter_array_bytes(filter));
     beside_begin(&beside, server, options->key, header, len, &progress);
     send_arrays(&beside, filter);
-    beside_check(&beside);
-    if (!beside_finish(&beside, options->replace, 0)) {
-        beside_delete(&beside);
-        tool_die("the key '%s' exists now: --replace replaces it", options->key);
-    }
+    beside_take_place(&beside, options, 0);
     beside_free(&beside);
     mem_free(header);
 }
@@ -78,21 +74,30 @@ void push_check_key(struct server *server, const struct options *options) {
     bool exists = false;
     const char *error = server_exists(server, options->key, &exists);
     if (error) server_die(server, options->key, error);
-    if (exists && !options->replace) {
-        tool_die("the key '%s' exists: --replace replaces it", options->key);
+    if (exists && !options->replace && !options->merge) {
+        tool_die("the key '%s' exists: --replace replaces it%s", options->key,
+                 options->redisson ? "" : ", --merge unites them");
     }
 }
 
 void push_filter(struct server *server, const struct filter *filter,
                  const struct options *options) {
     send_to_key(server, filter, options);
-    report_filter("pushed: ", filter, filter_items(filter));
+    report_filter(options->merge ? "merged: " : "pushed: ", filter, filter_items(filter));
+    if (options->merge) return; // the room is that of both
     note_room(filter, options->key);
+    if (measure_is_overfilled(filter)) {
+        report_overfilled(options->key, "filter", measure_error_rate(filter),
+                          measure_promise(filter));
+    }
 }
 
 int push_run(const struct options *options) {
     options_need_operands(options, 1, 1, "the filter's file");
     if (!options->key) tool_die("--key is missing");
+    if (options->merge && options->replace) {
+        tool_die("--merge and --replace exclude each other, give one");
+    }
     struct server *server = server_open(&options->server);
     push_check_key(server, options);
     struct filter *filter = file_load(options->operands[0], options, NULL);

@@ -9,7 +9,7 @@
 
 struct options;
 
-/* Ends the program if the key exists and --replace was not given. */
+/* Ends the program if the key exists and neither --replace nor --merge was given. */
 void push_check_key(struct server *server, const struct options *options);
 
 /* Gives the filter the expansion of --expansion. `name` is the filter's, for messages. */

@@ -113,9 +113,31 @@ const char *report_bytes(uint64_t bytes, char out[REPORT_COUNT]) {
     return out;
 }
 
-void report_filter(const char *what, const struct filter *filter, uint64_t items) {
+static void summarise(const char *what, const struct filter *filter, uint64_t items,
+                      const char *more) {
     char count[REPORT_COUNT], size[REPORT_COUNT];
-    report_note("%s%s items, %.2f s, %s, error rate %.3g", what, report_count(items, count),
+    bool is_overfilled = measure_is_overfilled(filter);
+    report_note("%s%s items%s, %.2f s, %s, error rate %.3g", what, report_count(items, count), more,
                 report_seconds(), report_bytes(filter_array_bytes(filter), size),
-                measure_promise(filter));
+                is_overfilled ? measure_error_rate(filter) : measure_promise(filter));
+}
+
+void report_filter(const char *what, const struct filter *filter, uint64_t items) {
+    summarise(what, filter, items, "");
+}
+
+void report_built(const struct filter *filter, uint64_t lines) {
+    char more[REPORT_COUNT + 32] = "", count[REPORT_COUNT];
+    if (filter_items(filter) != lines) {
+        snprintf(more, sizeof(more), ", %s%s of them new", filter->is_estimated ? "about " : "",
+                 report_count(filter_items(filter), count));
+    }
+    summarise("", filter, lines, more);
+}
+
+void report_overfilled(const char *name, const char *what, double error_rate, double promise) {
+    report_note(
+        "%s: the %s is overfilled: its error rate is now %.2g, promised %.2g (filters that "
+        "had grown, or were nearly full, were merged: build one of all their items instead)",
+        name, what, error_rate, promise);
 }

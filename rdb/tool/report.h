@@ -34,7 +34,15 @@ double report_seconds(void);
 const char *report_count(uint64_t number, char out[REPORT_COUNT]);
 const char *report_bytes(uint64_t bytes, char out[REPORT_COUNT]);
 
-/* The summary: "10,000,000 items, 0.57 s, 17.9 MB, error rate 0.001" after `what`. */
+/* The summary: "10,000,000 items, 0.57 s, 17.9 MB, error rate 0.001" after `what`. The rate is the
+ * promised one or, of a filter that merges have overfilled, the one that it has now. */
 void report_filter(const char *what, const struct filter *filter, uint64_t items);
+
+/* The same after build, with how many of the lines were counted as new, if not all were. */
+void report_built(const struct filter *filter, uint64_t lines);
+
+/* Says that merges have overfilled a filter. A layer of a merged filter holds the items of all its
+ * sources, and where they had grown its first layers were full already. */
+void report_overfilled(const char *name, const char *what, double error_rate, double promise);
 
 #endif

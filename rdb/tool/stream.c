@@ -79,15 +79,28 @@ static void gather(struct stream *stream, const struct item *item) {
 
 /* ---- Ending early ------------------------------------------------------------------------- */
 
+/* The key is no filter: no line is one to continue from. What is under way gets its answers, so
+ * that the server can be asked what the key is. */
+static _Noreturn void die_of_type(struct stream *stream, const char *error) {
+    while (--stream->n > 0) server_receive(stream->server);
+    server_die(stream->server, stream->key, error);
+}
+
 /* `taken` items of the first piece under way were taken before the error. */
 static _Noreturn void die_of(struct stream *stream, const char *error, uint64_t taken) {
     char text[512];
     snprintf(text, sizeof(text), "%s", error);
     progress_end(&stream->progress);
     fflush(stdout); // answers that came
+    if (strncmp(text, "WRONGTYPE", 9) == 0) die_of_type(stream, text);
+    unsigned long long done = stream->answered + taken, line = stream->line + taken;
+    if (strstr(text, "filter is full")) {
+        tool_die("key '%s': %s; %llu items are done. It takes no new items: make a larger one, or "
+                 "one with an expansion",
+                 stream->key, text, done);
+    }
     tool_die("key '%s': %s; %llu items are done: --from-line %llu continues", stream->key, text,
-             (unsigned long long)(stream->answered + taken),
-             (unsigned long long)(stream->line + taken));
+             done, line);
 }
 
 /* BF.BULKADD's errors end in ": 17 of 10000 items taken". */
@@ -175,6 +188,12 @@ static void send_piece(struct stream *stream) {
     if (error) die_of(stream, error, 0);
     stream->n++;
     if (stream->n == STREAM_DEPTH) receive(stream);
+    if (stream->begun) {
+        receive_all(stream); // nothing else is under way: the callback may call the server
+        progress_end(&stream->progress);
+        stream->begun(stream->context);
+        stream->begun = NULL;
+    }
     if (!signals_caught()) return;
     receive_all(stream);
     progress_end(&stream->progress);
@@ -184,8 +203,21 @@ static void send_piece(struct stream *stream) {
     signals_raise();
 }
 
+/* A line that cannot be read: the items before it are sent and answered first. */
+static void die_of_line(void *context, const char *fault) {
+    struct stream *stream = context;
+    send_piece(stream);
+    receive_all(stream);
+    progress_end(&stream->progress);
+    fflush(stdout);
+    tool_die("%s; %llu items are done: --from-line %llu continues", fault,
+             (unsigned long long)stream->answered, (unsigned long long)stream->line);
+}
+
 void stream_run(struct stream *stream, struct items *items, uint64_t bytes) {
     struct item batch[ITEMS_BATCH];
+    items->on_fault = die_of_line;
+    items->context = stream;
     progress_begin(&stream->progress, stream->what, bytes);
     for (size_t n; (n = items_next(items, batch)) > 0;) {
         for (size_t i = 0; i < n; i++) {

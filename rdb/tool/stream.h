@@ -39,6 +39,7 @@ struct stream {
     bool wants_lines;
     void (*answer)(void *context, const uint8_t *line, size_t len, bool is_yes);
     void *context;
+    void (*begun)(void *context);      // called once, when the first piece is answered; may be NULL
     struct piece pieces[STREAM_DEPTH]; // used in turn
     size_t first, n;                   // under way
     uint64_t line;                     // of the first item without an answer

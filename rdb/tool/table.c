@@ -139,6 +139,8 @@ const struct option_row table_options[] = {
     {OPTION_TO_URL, 0, "to", "url", COPY, "the server that gets it, likewise"},
     {OPTION_KEY_TO, 0, "key-to", "key", COPY, "the key there, if it is another one"},
     {OPTION_MERGE, 0, "merge", NULL, COPY, "add it to the filter that the key there holds"},
+    {OPTION_MERGE, 0, "merge", NULL, PUSH, "add it to the filter that the key holds"},
+    {OPTION_NOCREATE, 0, "nocreate", NULL, ADD, "make no new filter: the key must exist"},
     {OPTION_REDISSON, 0, "redisson", "name", PULL,
      "the filter is Redisson's, NAME and {NAME}:config; --key: push it to this key"},
     {OPTION_REPLACE, 0, "replace", NULL, PUSH | COPY, "replace the key if it exists"},

@@ -9,6 +9,8 @@ import threading
 import pytest
 
 from secured import PASSWORD, URL_PASSWORD, Cluster, Secured
+from test_growing import facts_of
+from test_manners import said
 from test_push import dump, heed_signals
 from test_tool import OTHERS, TOOL, WORDS, lines, r, run, server  # noqa: F401  (fixtures)
 
@@ -77,7 +79,7 @@ def test_a_filter_of_several_pieces_takes_no_more_memory_than_one(r, other, urls
 def test_another_name_and_an_old_filter(r, other, urls):  # noqa: F811
     r.execute_command("BF.MADD", "k", *WORDS[:100])
     other.execute_command("BF.ADD", "there", "old")
-    assert "exists: --replace replaces it, --merge adds to it" in run("copy", *urls, "--key", "k", "--key-to", "there", status=2)
+    assert "exists: --replace replaces it, --merge unites them" in run("copy", *urls, "--key", "k", "--key-to", "there", status=2)
     assert other.execute_command("BF.EXISTS", "there", "old") == 1
     run("copy", *urls, "--key", "k", "--key-to", "there", "--replace")
     assert other.dump("there") == r.dump("k") and other.keys() == [b"there"]
@@ -92,6 +94,18 @@ def test_merge_unites_what_both_servers_have(r, other, urls):  # noqa: F811
     assert r.execute_command("BF.CARD", "k") < 5100 and other.keys() == [b"k"]
     run("copy", *urls, "--key", "k", "--key-to", "new", "--merge")
     assert other.dump("new") == r.dump("k")
+
+
+def test_a_merge_that_overfills_says_the_rate_that_the_server_has_now(r, other, urls):  # noqa: F811
+    for client, words in (r, WORDS), (other, OTHERS):
+        client.execute_command("BF.RESERVE", "k", 0.01, 100)
+        client.execute_command("BF.MADD", "k", *words[:300])
+    note = said("copy", *urls, "--key", "k", "--merge").splitlines()[0]
+    facts = facts_of(other, "k")
+    assert facts["state"] == b"overfilled"
+    assert note.startswith("k: the merged filter is overfilled: its error rate is now %.2g, promised 0.01 (" %
+                           float(facts["current error rate"])), note
+    assert "overfilled" not in said("copy", *urls, "--key", "k", "--key-to", "new", "--merge")
 
 
 def test_filters_that_cannot_be_merged_are_left_as_they_were(r, other, urls):  # noqa: F811

@@ -1,5 +1,7 @@
 """Built filters that grow, and filters like others: what was asked for is what the server shows."""
 
+import re
+
 import pytest
 
 from test_manners import said
@@ -69,6 +71,21 @@ def test_a_large_one_grows_too(tmp_path):
 # push
 
 
+def test_the_items_that_push_tells_are_those_that_build_told_as_new(tmp_path, server, r):  # noqa: F811
+    """Exact counts, estimates, and items that are all new."""
+    path = tmp_path / "f"
+    million = [b"%d" % i for i in range(1_200_000)]  # over 1 MiB of bits: the count is an estimate
+    for options, items in ([[], million], [["--capacity", 6000, "--expansion", 2, "--format", "dump"], WORDS + WORDS[:10]], [[], WORDS + WORDS],
+                           [["--error", 1e-9, "--format", "dump"], WORDS[:100]]):
+        told = said("build", *options, "-o", path, stdin=lines(items))
+        pushed = said("push", path, "--key", "k", "-s", server.socket, "--replace").splitlines()[0]
+        number = pushed.removeprefix("pushed: ").split(" items, ")[0]
+        assert told.startswith(format(len(items), ",") + " items, ")
+        new = re.search(r" items, (about )?([\d,]+) of them new, ", told)
+        assert (new.group(2) if new else format(len(items), ",")) == number, (told, pushed)
+        assert number == format(r.execute_command("BF.CARD", "k"), ",")
+
+
 def test_push_says_that_there_is_no_room_and_expansion_makes_some(tmp_path, server, r):  # noqa: F811
     path = tmp_path / "f"
     run("build", "-o", path, stdin=lines(WORDS))
@@ -108,6 +125,52 @@ def test_what_cannot_grow_is_refused(tmp_path, server, r):  # noqa: F811
     assert r.exists("new") == 0
 
 
+def test_push_merge_unites_the_file_and_the_key(tmp_path, server, r):  # noqa: F811
+    path, where = tmp_path / "f", ("--key", "k", "-s", server.socket)
+    run("build", "--capacity", 20000, "--expansion", 2, "-o", path, stdin=lines(WORDS))
+    r.execute_command("BF.RESERVE", "k", 0.01, 20000)
+    r.execute_command("BF.MADD", "k", *OTHERS)
+    r.expire("k", 1000)
+    assert "the key 'k' exists: --replace replaces it, --merge unites them" in run("push", path, *where, status=2)
+    assert "exclude each other" in run("push", path, *where, "--merge", "--replace", status=2)
+    assert said("push", path, *where, "--merge").startswith("merged: ")
+    assert r.execute_command("BF.MEXISTS", "k", *WORDS, *OTHERS) == [1] * 10000
+    assert r.keys() == [b"k"] and r.ttl("k") > 0
+    run("push", path, "--key", "new", "-s", server.socket, "--merge")
+    assert r.execute_command("BF.MEXISTS", "new", *WORDS) == [1] * 5000 and r.ttl("new") == -1
+
+
+def test_push_merge_of_another_size_leaves_the_key_as_it_was(tmp_path, server, r):  # noqa: F811
+    path = tmp_path / "f"
+    run("build", "-o", path, stdin=lines(WORDS))
+    r.execute_command("BF.RESERVE", "k", 0.01, 2000)
+    before = r.dump("k")
+    assert "key 'k': ERR" in run("push", path, "--key", "k", "-s", server.socket, "--merge", status=2)
+    assert r.dump("k") == before and r.keys() == [b"k"]
+
+
+def test_a_merge_of_grown_filters_says_the_rate_that_they_have_now(tmp_path, server, r):  # noqa: F811
+    a, b, both = tmp_path / "a", tmp_path / "b", tmp_path / "both"
+    for path, words in (a, WORDS), (b, OTHERS):
+        run("build", "--capacity", 100, "--expansion", 2, "-o", path, stdin=lines(words[:300]))
+    now = "%.2g" % merged_rate(a, b, both)
+    assert float(now) > 0.05
+    summary, note = said("merge", a, b, "-o", both).splitlines()
+    assert summary.endswith("error rate %.3g" % info(both)["current_error_rate"])
+    assert note.startswith("%s: the merged filter is overfilled: its error rate is now %s, promised 0.01 (" % (both, now))
+    note = said("push", both, "--key", "k", "-s", server.socket).splitlines()[1]
+    assert note.startswith("k: the filter is overfilled: its error rate is now %s, promised 0.01 (" % now)
+    run("push", a, "--key", "a", "-s", server.socket)
+    note = said("push", b, "--key", "a", "-s", server.socket, "--merge").splitlines()[0]
+    assert note.startswith("a: the merged filter is overfilled: its error rate is now %s, promised 0.01 (" % now)
+    assert facts_of(r, "a")["state"] == b"overfilled"
+
+
+def merged_rate(a, b, both):
+    run("merge", a, b, "-o", both)
+    return info(both)["current_error_rate"]
+
+
 # like
 
 
@@ -138,6 +201,17 @@ def test_one_like_a_key_can_be_merged_on_the_server(tmp_path, server, r, words):
     assert r.execute_command("BF.MEXISTS", "k", *WORDS, *OTHERS[:3000]) == [1] * 8000
 
 
+def test_more_items_than_one_like_it_can_take_are_refused(tmp_path, server, r):  # noqa: F811
+    r.execute_command("BF.RESERVE", "k", 0.01, 1000, "NONSCALING")
+    path, words = tmp_path / "f", tmp_path / "words"
+    words.write_bytes(lines(WORDS))
+    key = ("build", "--like-key", "k", "-s", server.socket, "-o", path)
+    for error in run(*key, words, status=2), run(*key, stdin=lines(WORDS), status=2):
+        assert "'k' does not grow and holds 1000: a filter like it cannot take more" in error
+    run("build", "-o", path, stdin=lines(WORDS[:1000]))
+    assert "%s' does not grow and holds 1000: " % path in run("build", "--like", path, words, status=2)
+
+
 def test_one_like_redisblooms_is_redisblooms(tmp_path, server, r):  # noqa: F811
     fixture, path = FIXTURES["grown"], tmp_path / "f"
     r.restore("k", 0, fixture.payload)
@@ -150,8 +224,10 @@ def test_one_like_redisblooms_is_redisblooms(tmp_path, server, r):  # noqa: F811
 
 
 def test_what_does_not_go_with_like_is_refused(tmp_path, built, server, r):  # noqa: F811
-    assert "all parameters" in run("build", "--like", built, "--error", 0.1, status=2)
-    assert "all parameters" in run("build", "--like", built, "--expansion", 2, status=2)
+    for option, value in ("error", 0.1), ("bits-per-key", 8), ("capacity", 1000), ("layout", "blocked"), ("expansion", 2):
+        for like in "--like", "--like-key":
+            error = run("build", like, built, "--" + option, value, status=2)
+            assert "%s takes all parameters from the other filter: --%s does not" % (like, option) in error
     assert "exclude each other" in run("build", "--like", built, "--like-key", "k", status=2)
     r.execute_command("BF.RESERVE", "c", 0.01, 100, "LAYOUT", "COUNTING")
     r.execute_command("BF.RESERVE", "w", 0.01, 100, "WINDOW", 60)

@@ -118,9 +118,22 @@ def test_a_missing_column_is_named_with_its_file_and_line(tmp_path):
     csv = tmp_path / "rows.csv"
     csv.write_bytes(ROWS * 3000 + b"1,2\n")
     error = run("build", "--column", 3, "--delimiter", ",", csv, status=2)
-    assert "rows.csv: item 15001 has 2 columns and not 3" in error
+    assert "rows.csv: line 15001 has 2 columns and not 3" in error
     assert "--delimiter goes with --column" in run("build", "--delimiter", ",", status=2)
     assert "not one character" in run("build", "--column", 1, "--delimiter", "::", status=2)
+    csv.write_bytes(b"a,b\nc")
+    assert "line 2 has 1 column and not 2" in run("build", "--column", 2, "--delimiter", ",", csv, status=2)
+    assert "line 1 (3 of all inputs) has 2 columns" in run("build", "--column", 3, "--delimiter", ",", "--from-line", 3, csv, csv,
+                                                           status=2)
+    first = tmp_path / "first.csv"
+    first.write_bytes(b"1,2\n3,4")  # its last line has no newline
+    assert "line 2 (4 of all inputs) has 1 column and not 2" in run("build", "--column", 2, "--delimiter", ",", first, csv, status=2)
+
+
+def test_a_first_line_in_one_piece_names_the_delimiter():
+    assert "-: line 1 has no tab: --delimiter , names another" in run("build", "--column", 2, stdin=b"a,b\n", status=2)
+    assert "line 2 has no tab: --delimiter ';' names" in run("build", "--column", 2, "--from-line", 2, stdin=b"\na;b\n", status=2)
+    assert "line 1 has no ',': --delimiter names" in run("build", "--column", 2, "--delimiter", ",", stdin=b"a\n", status=2)
 
 
 @pytest.mark.parametrize("line", [1, 2, 4999, 5000, 5001, 9999])

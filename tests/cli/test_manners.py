@@ -102,7 +102,7 @@ def test_a_variant_is_one_of_its_format(tmp_path, words_file):  # noqa: F811
 
 def test_the_summary_has_items_seconds_size_and_rate(tmp_path, words_file):  # noqa: F811
     path = tmp_path / "f"
-    assert re.fullmatch(r"5,000 items, \d+\.\d\d s, 9\.0 kB, error rate 0\.001\n",
+    assert re.fullmatch(r"5,000 items, 4,999 of them new, \d+\.\d\d s, 9\.0 kB, error rate 0\.001\n",
                         said("build", "--error", "0.001", "-o", path, words_file))
     assert re.match(r"1 items, .*, error rate", said("build", "-o", path, stdin=b"a\n"))
 

@@ -55,7 +55,8 @@ def test_every_item_is_added_as_the_server_adds_it(tmp_path, r, way):  # noqa: F
 
 def test_the_summary_counts_items_and_new_ones(r, way):  # noqa: F811
     text = said("add", "--key", "k", "--error", 1e-6, "--capacity", "10K", *way, stdin=lines(WORDS[:3000] + WORDS[:1000]))
-    assert re.match(r"4,000 items, 3,000 of them new, \d+\.\d\d s, [\d,]+ a second\n$", text)
+    new = "'k' is a new filter: capacity 10,000, error rate 1e-06\n"
+    assert re.fullmatch(new + r"4,000 items, 3,000 of them new, \d+\.\d\d s, [\d,]+ a second\n", text)
     assert said("add", "-q", "--key", "k", *way, stdin=b"a\n") == ""
     assert "the input is empty: nothing was added\n" in said("add", "--key", "k", *way)
 
@@ -111,20 +112,46 @@ def test_a_new_filter_gets_the_parameters_and_an_old_one_keeps_its_own(r, server
     assert float(facts_of(r, "bits")["bits per key"]) == 12
 
 
+def test_a_new_filter_is_told_and_nocreate_makes_none(r, way):  # noqa: F811
+    """It tells what the server made, however far the filter has grown since."""
+    assert "key 'typo': there is no such key" in run("add", "--key", "typo", *way, "--nocreate", stdin=b"a\n", status=2)
+    assert r.exists("typo") == 0
+    text = said("add", "--key", "typo", *way, stdin=lines(NUMBERS))
+    assert text.splitlines()[0] == "'typo' is a new filter: capacity 100, error rate 0.01" and text.count("\n") == 2
+    assert "new filter" not in said("add", "--key", "typo", *way, "--nocreate", stdin=b"a\n")
+    assert all(r.execute_command("BF.MEXISTS", "typo", *NUMBERS))
+    assert said("add", "--key", "none", *way).splitlines()[0] == "the input is empty: nothing was added"
+    assert r.exists("none") == 0
+
+
 # ending early
 
 
-def test_a_full_filter_names_the_line_to_continue_from(tmp_path, r, way):  # noqa: F811
+def test_a_full_filter_says_what_to_do(tmp_path, r, way):  # noqa: F811
     path = tmp_path / "items"
     path.write_bytes(lines(NUMBERS))
     r.execute_command("BF.RESERVE", "k", 1e-6, 23_456, "NONSCALING")
     error = run("add", "--key", "k", *way, path, status=2)
     assert "key 'k': " in error and "full" in error
-    line = int(re.search(r"--from-line (\d+) continues", error).group(1))
-    assert line == 23_457 and "; 23456 items are done" in error
-    r.execute_command("BF.RESERVE", "larger", 1e-6, 50_000)
-    run("add", "--key", "larger", *way, "--from-line", line, path)
-    assert r.execute_command("BF.CARD", "larger") == len(NUMBERS) - 23_456
+    assert "; 23456 items are done. It takes no new items: make a larger one, or one with an expansion\n" in error
+    assert r.execute_command("BF.CARD", "k") == 23_456
+
+
+@pytest.mark.parametrize("first", [10_000, 30_000, 30_017])
+def test_a_bad_line_names_itself_and_all_before_it_is_done(tmp_path, r, way, first):  # noqa: F811
+    a, b = tmp_path / "a.csv", tmp_path / "b.csv"
+    rows = [b"x," + n for n in NUMBERS]
+    a.write_bytes(lines(rows[:first])[:-1])  # its last line has no newline
+    b.write_bytes(lines([*rows[first:35_000], b"bad", *rows[35_000:]]))
+    r.execute_command("BF.RESERVE", "k", 1e-6, 60_000)
+    options = ("--key", "k", *way, "--column", 2, "--delimiter", ",", a, b)
+    error = run("add", *options, status=2)
+    assert error.endswith("b.csv: line %d (35001 of all inputs) has 1 column and not 2; 35000 items are done: --from-line 35001 "
+                          "continues\n" % (35_001 - first))
+    assert r.execute_command("BF.CARD", "k") == 35_000
+    b.write_bytes(lines(rows[first:]))
+    run("add", *options, "--from-line", 35_001)
+    assert r.execute_command("BF.CARD", "k") == 50_000
 
 
 class Cut:
@@ -186,7 +213,8 @@ def test_a_signal_ends_it_between_two_pieces_and_names_the_line(r, server):  # n
         process.stdin.write(lines(NUMBERS[25_000:26_000]))
         error = process.communicate(timeout=60)[1].decode()
         assert process.returncode == -signal.SIGTERM
-        match = re.fullmatch(r"interrupted; (\d+) items are done: --from-line (\d+) continues\n", error)
+        assert "'k' is a new filter" in error
+        match = re.fullmatch(r".*\ninterrupted; (\d+) items are done: --from-line (\d+) continues\n", error)
         done = int(match.group(1))
         assert int(match.group(2)) == done + 1 and done >= 25_000
         assert all(r.execute_command("BF.MEXISTS", "k", *NUMBERS[:done]))
@@ -254,7 +282,8 @@ def test_missing_keys_and_other_types_are_named(r, server):  # noqa: F811
     assert "--key is missing" in run("add", *where, status=2)
     r.set("s", "x")
     for words in ["add"], ["check", "--server"]:
-        assert "key 's': WRONGTYPE" in run(*words, "--key", "s", *where, stdin=b"a\n", status=2)
+        error = run(*words, "--key", "s", *where, stdin=lines(NUMBERS), status=2)
+        assert "key 's': a string, not a filter" in error and "continues" not in error
     assert "No such file" in run("add", "--key", "k", *where, "nofile", status=2)
 
 

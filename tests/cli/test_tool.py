@@ -30,9 +30,11 @@ FORMATS = ["portable", "sstable", "leveldb", "parquet", "redisbloom", "valkeyblo
 
 
 # What is said on standard error when all went well: the summary, and notes.
-SAID = re.compile(rb"(pushed: |pulled: )?[\d,]+ items, \d+\.\d\d s, [\d.]+ (bytes|[kMGT]B), error rate [\d.e-]+$"
+SAID = re.compile(rb"(pushed: |pulled: |merged: )?[\d,]+ items(, (about )?[\d,]+ of them new)?, \d+\.\d\d s, [\d.]+ (bytes|[kMGT]B), error rate [\d.e-]+$"
                   rb"|[\d,]+ items, [\d,]+ of them new, \d+\.\d\d s, [\d,]+ a second$"
                   rb"|'.*' exists, and keeps its parameters$"
+                  rb"|'.*' is a new filter: capacity [\d,]+, error rate [\d.e-]+$"
+                  rb"|.*: the (merged )?filter is overfilled: its error rate is now [\d.]+, promised [\d.]+ \(.*\)$"
                   rb"|(copied|merged): [\d.]+ (bytes|[kMGT]B), \d+\.\d\d s$"
                   rb"|'.*' (has no room for more items|was sized without growth)"
                   rb"|the input is empty: (a filter without items was written|there is nothing to check|nothing was added)$")
@@ -158,8 +160,8 @@ def test_hex_items_are_the_bytes_they_mean(tmp_path):
     path.write_bytes(run("build", "--hex", stdin=b"616263\n00fF0a\n"))
     assert run("check", path, stdin=b"abc\n") == b"abc\n"
     assert run("check", "--hex", path, stdin=b"00FF0A\n") == b"00FF0A\n"
-    assert "item 2" in run("build", "--hex", stdin=b"00\n0g\n", status=2)
-    assert "item 1" in run("build", "--hex", stdin=b"000\n", status=2)
+    assert "line 2 is" in run("build", "--hex", stdin=b"00\n0g\n", status=2)
+    assert "line 1 is" in run("build", "--hex", stdin=b"000\n", status=2)
 
 
 def test_check_exits_as_grep_does(built, tmp_path):

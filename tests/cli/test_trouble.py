@@ -58,7 +58,7 @@ def test_items_across_the_borders_of_blocks_are_complete(tmp_path, blocks):
 def test_a_bad_item_far_into_a_file_is_named(tmp_path):
     path = tmp_path / "hex"
     path.write_bytes(b"00ff\n" * 100_000 + b"nonsense\n" + b"00ff\n" * 100_000)
-    assert "item 100001 " in run("build", "--hex", path, status=2)
+    assert "line 100001 " in run("build", "--hex", path, status=2)
 
 
 # k = 7, which the sorter has a loop of its own for, and k = 10

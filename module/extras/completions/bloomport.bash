@@ -26,9 +26,9 @@ _bloomport() {
     info) words='--hash --format --variant --json --help ' ;;
     merge) words='--hash --from --format --variant --output --quiet --help ' ;;
     convert) words='--capacity --hash --from --to --variant --output --quiet --help ' ;;
-    push) words='--capacity --expansion --hash --format --variant --key --replace --host --port --socket --url --db --user --pass --tls --cacert --cacertdir --cert --tls-key --sni --insecure --cluster --quiet --help ' ;;
+    push) words='--capacity --expansion --hash --format --variant --key --merge --replace --host --port --socket --url --db --user --pass --tls --cacert --cacertdir --cert --tls-key --sni --insecure --cluster --quiet --help ' ;;
     pull) words='--expansion --format --variant --output --key --redisson --replace --host --port --socket --url --db --user --pass --tls --cacert --cacertdir --cert --tls-key --sni --insecure --cluster --quiet --help ' ;;
-    add) words='--null --hex --column --delimiter --from-line --error --bits-per-key --capacity --expansion --layout --key --host --port --socket --url --db --user --pass --tls --cacert --cacertdir --cert --tls-key --sni --insecure --cluster --quiet --help ' ;;
+    add) words='--null --hex --column --delimiter --from-line --error --bits-per-key --capacity --expansion --layout --key --nocreate --host --port --socket --url --db --user --pass --tls --cacert --cacertdir --cert --tls-key --sni --insecure --cluster --quiet --help ' ;;
     copy) words='--key --from --to --key-to --merge --replace --cacert --cacertdir --cert --tls-key --insecure --cluster --quiet --help ' ;;
     list) words='--json --host --port --socket --url --db --user --pass --tls --cacert --cacertdir --cert --tls-key --sni --insecure --cluster --sort --watch --help ' ;;
     size) words='--items --bits --memory --error --bits-per-key --layout --hash --window --generations --json --help ' ;;

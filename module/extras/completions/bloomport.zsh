@@ -124,6 +124,7 @@ _bloomport() {
         '--format=[the file'\''s format, if it is not recognised: leveldb and cassandra never are]:format:(portable sstable leveldb parquet redisbloom valkeybloom guava spark go cassandra bip37 rocksdb datasketches redisson dump sst)' \
         '--variant=[of cassandra: old, 3.x or 4.x, unless a name as nb-1-big-Filter.db tells]:variant:(old 3.x 4.x v1 v2)' \
         '--key=[the key on the server]:key: ' \
+        '--merge[add it to the filter that the key holds]' \
         '--replace[replace the key if it exists]' \
         '(-h --host)'{-h,--host}'[the server'\''s host (127.0.0.1)]:host: ' \
         '(-p --port)'{-p,--port}'[the server'\''s port (6379)]:port: ' \
@@ -181,6 +182,7 @@ _bloomport() {
         '--expansion=[how a new filter grows; 0: it does not]:number: ' \
         '--layout=[classic (fewest bits), blocked (fastest) or counting]:layout:(classic blocked counting)' \
         '--key=[the key on the server]:key: ' \
+        '--nocreate[make no new filter: the key must exist]' \
         '(-h --host)'{-h,--host}'[the server'\''s host (127.0.0.1)]:host: ' \
         '(-p --port)'{-p,--port}'[the server'\''s port (6379)]:port: ' \
         '(-s --socket)'{-s,--socket}'[the server'\''s Unix socket, instead of host and port]:file:_files' \
