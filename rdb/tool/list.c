@@ -54,6 +54,7 @@ static bool is_among(const char *words, const char *state) {
 }
 
 static void check_states(const char *words) {
+    if (!*words) tool_die("--state names no state");
     for (size_t len; *words; words += len + (words[len] == ',')) {
         len = strcspn(words, ",");
         bool exists = false;

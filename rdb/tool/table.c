@@ -54,7 +54,8 @@ const struct command table_commands[] = {
     {LIST, "list", "[pattern]", "all filters of a server: items, capacity, error rate, size, state",
      "bloomport list -h db.example.com\n"
      "bloomport list --sort bytes --json 'user:*'\n"
-     "bloomport list --quiet --state full,overfilled,nearly-full || mail -s 'filters' admin\n"
+     "bloomport list --state full,overfilled,nearly-full\n"
+     "bloomport list --quiet || echo 'a filter is full, or the server cannot be reached'\n"
      "bloomport list --watch=5\n",
      list_run},
     {SIZE, "size", "", "the calculator: any two numbers give the rest",

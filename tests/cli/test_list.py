@@ -123,6 +123,7 @@ def test_states_can_be_chosen_and_the_status_is_about_these(states, server):  # 
     assert keys("nearly full", 1) == keys("nearly-full", 1) == ["b:nearly"]
     assert keys("ok", 0) == ["b:room", "a:grows"]
     assert keys("overfilled", 0) == []
+    assert "names no state" in run("list", "--state", "", status=2)
     assert "there is no state 'ful', but overfilled, full, nearly full" in run("list", "--state", "full,ful", status=2)
 
 
