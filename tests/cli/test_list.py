@@ -12,7 +12,7 @@ import pytest
 
 from secured import PASSWORD, Cluster, Secured
 from test_growing import facts_of
-from test_tool import TOOL, WORDS, r, run, server  # noqa: F401  (fixtures)
+from test_tool import TOOL, WORDS, lines, r, run, server  # noqa: F401  (fixtures)
 
 from redis_server import Server
 from redisbloom import FIXTURES
@@ -146,8 +146,11 @@ def test_seconds_after_a_space_are_no_pattern(server):  # noqa: F811
 
 
 def test_a_reader_that_leaves_ends_the_program_as_sigpipe_does(states, server):  # noqa: F811
+    """Both outputs are larger than their buffers, so that they are written while the server is connected."""
+    for i in range(500):
+        states.execute_command("BF.RESERVE", "many%d" % i, 0.01, 10)
     for words, given in (["list", "-s", server.socket], b""), (
-            ["check", "--server", "--key", "c:full", "-s", server.socket], b"\n".join(WORDS[:100]) + b"\n"):
+            ["check", "--server", "--key", "c:full", "-s", server.socket], lines(WORDS[:100]) * 1000):
         ours, theirs = os.pipe()
         os.close(ours)
         done = subprocess.run([TOOL, *words], input=given, stdout=theirs, stderr=subprocess.PIPE, timeout=60)
