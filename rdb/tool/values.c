@@ -38,7 +38,7 @@ static double parse_real(const char *name, const char *text) {
 }
 
 /* What a unit after a number multiplies it by: `step` for K, its square for M, ... 1 if there is no
- * unit. *end moves behind it. */
+ * unit. *end moves past it. */
 static double take_unit(const char **end, double step) {
     static const char units[] = "KkMmGgTt";
     const char *at = **end ? strchr(units, **end) : NULL;
