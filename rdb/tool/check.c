@@ -54,7 +54,7 @@ static uint64_t check_all(const struct filter *filter, struct items *items,
         selected += check_batch(filter, batch, n, options);
         // A caller that writes line by line reads the answers line by line.
         if (!options->count && items_are_drained(items)) fflush(stdout);
-        if (ferror(stdout)) tool_die("cannot write to standard output");
+        if (ferror(stdout)) report_lost_output();
         progress_show(&progress, items->bytes_read);
     }
     progress_end(&progress);
@@ -75,7 +75,7 @@ static void take_answer(void *context, const uint8_t *line, size_t len, bool is_
     if (asked->options->count) return;
     const struct item item = {.line = line, .line_len = len};
     print_item(&item, asked->options->how.nul ? '\0' : '\n');
-    if (ferror(stdout)) tool_die("cannot write to standard output");
+    if (ferror(stdout)) report_lost_output();
 }
 
 static uint64_t check_server(struct items *items, const struct options *options, uint64_t bytes) {
@@ -101,6 +101,10 @@ static uint64_t check_server(struct items *items, const struct options *options,
 
 int check_run(const struct options *options) {
     bool is_remote = options->on_server || options->key;
+    if (!is_remote && target_is_given(&options->server)) {
+        tool_die(
+            "the filter is a file, and a server was named: --server --key names a filter there");
+    }
     if (!is_remote) options_need_operands(options, 1, 1 << 30, "the filter's file");
     char **paths = options->operands + !is_remote;
     int npaths = options->noperands - !is_remote;

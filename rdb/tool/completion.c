@@ -13,7 +13,10 @@ static const char *words_of(const char *kind) {
     static char formats[256];
     if (!kind) return NULL;
     if (strcmp(kind, "layout") == 0) return "classic blocked counting ";
-    if (strcmp(kind, "order") == 0) return "utilisation key items capacity error bytes ";
+    if (strcmp(kind, "order") == 0) return "state utilisation key items capacity error bytes ";
+    if (strcmp(kind, "states") == 0) {
+        return "overfilled full nearly-full many-layers clock-behind ok ";
+    }
     if (strcmp(kind, "hash") == 0) return "xxh64 fnv1a ";
     if (strcmp(kind, "variant") == 0) return "old 3.x 4.x v1 v2 ";
     if (strcmp(kind, "format") != 0) return NULL;
@@ -68,7 +71,8 @@ static void print_bash_kind(const char *kind) {
 }
 
 static void print_bash_values(void) {
-    static const char *const kinds[] = {"format", "variant", "layout", "hash", "order", "file"};
+    static const char *const kinds[] = {"format", "variant", "layout", "hash",
+                                        "order",  "states",  "file"};
     puts("    case ${COMP_WORDS[1]}:$previous in");
     for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
         print_bash_kind(kinds[i]);

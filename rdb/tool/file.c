@@ -131,7 +131,7 @@ static enum variant variant_to_read(const char *path, const struct options *opti
     return is_given ? options->variant : recognise_variant(path);
 }
 
-/* The format of a file when the user names none. What resembles nothing is read as portable, whose
+/* The format of a file when the user names none. What begins as portable is read as that, whose
  * decoder has the error. FILE_UNKNOWN: it is no filter, and `fault` says what it is. */
 static enum file_format recognise(const char *path, const struct bytes *bytes,
                                   char fault[FILE_FAULT]) {
@@ -140,8 +140,10 @@ static enum file_format recognise(const char *path, const struct bytes *bytes,
     enum file_format format = recognise_format(bytes->at, bytes->len);
     if (format != FILE_UNKNOWN) return format;
     const char *other = recognise_other(bytes->at, bytes->len);
-    if (!other) return FILE_PORTABLE;
-    snprintf(fault, FILE_FAULT, "not a filter file (looks like %s)", other);
+    const char *unknown = other ? NULL : recognise_unknown(bytes->at, bytes->len);
+    if (!other && !unknown) return FILE_PORTABLE;
+    snprintf(fault, FILE_FAULT, "not a filter file (%s%s)", other ? "looks like " : "",
+             other ? other : unknown);
     return FILE_UNKNOWN;
 }
 

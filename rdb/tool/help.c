@@ -17,7 +17,8 @@ void help_usage(FILE *out) {
     for (size_t i = 0; i < table_ncommands; i++) {
         fprintf(out, "  %-10s %s\n", table_commands[i].name, table_commands[i].summary);
     }
-    fputs("\nbloomport help command has the options of a command and examples; man bloomport"
+    fputs("\nbloomport --version prints the version."
+          "\nbloomport help command has the options of a command and examples; man bloomport"
           " explains them.\nExit status: 0 found or done, 1 nothing found (list: a filter is "
           "full), 2 error.\n",
           out);
@@ -69,29 +70,33 @@ static size_t least(size_t a, size_t b, size_t c) {
     return ab < c ? ab : c;
 }
 
-/* The edit distance: how many characters to insert, delete or replace (Levenshtein 1965). */
+/* The edit distance: how many characters to insert, delete, replace, or swap with the next one
+ * (Damerau 1964). d[i][j]: that of the first i characters of a and the first j of b. */
 static size_t distance(const char *a, const char *b) {
-    size_t row[WORD_MAX + 1], na = strlen(a), nb = strlen(b);
+    size_t d[WORD_MAX + 1][WORD_MAX + 1], na = strlen(a), nb = strlen(b);
     if (na > WORD_MAX || nb > WORD_MAX) return WORD_MAX;
-    for (size_t j = 0; j <= nb; j++) row[j] = j;
-    for (size_t i = 1; i <= na; i++) {
-        size_t diagonal = row[0];
-        row[0] = i;
-        for (size_t j = 1; j <= nb; j++) {
-            size_t above = row[j];
-            row[j] = least(above + 1, row[j - 1] + 1, diagonal + (a[i - 1] != b[j - 1]));
-            diagonal = above;
+    for (size_t i = 0; i <= na; i++) {
+        for (size_t j = 0; j <= nb; j++) {
+            if (i == 0 || j == 0) {
+                d[i][j] = i + j;
+                continue;
+            }
+            size_t replaced = d[i - 1][j - 1] + (a[i - 1] != b[j - 1]);
+            d[i][j] = least(d[i - 1][j] + 1, d[i][j - 1] + 1, replaced);
+            bool is_swap = i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1];
+            if (is_swap && d[i - 2][j - 2] + 1 < d[i][j]) d[i][j] = d[i - 2][j - 2] + 1;
         }
     }
-    return row[nb];
+    return d[na][nb];
 }
 
 const char *help_suggestion(const char *word, const char *const *names, size_t n) {
     static char text[64];
     const char *best = NULL;
-    size_t nearest = 1 + strlen(word) / 3; // one mistake in three characters
+    size_t len = strlen(word), letters = len - strspn(word, "-");
+    size_t nearest = letters / 3; // one mistake in three characters
     for (size_t i = 0; i < n; i++) {
-        bool begins = strlen(word) > 1 && strncmp(names[i], word, strlen(word)) == 0;
+        bool begins = letters > 1 && strncmp(names[i], word, len) == 0;
         size_t far = begins ? 0 : distance(word, names[i]);
         if (far > nearest || (best && far == nearest)) continue;
         nearest = far;
@@ -129,6 +134,8 @@ void help_refuse_option(const struct command *command, const char *word) {
     }
     char bare[WORD_MAX + 1];
     snprintf(bare, sizeof(bare), "%.*s", (int)strcspn(word, "="), word); // --eror=0.1
+    bool wants_key = strcmp(bare, "--key") == 0 && command->bit & (BUILD | MERGE | CONVERT);
     tool_die("%s has no option %s%s, see bloomport help %s", command->name, bare,
-             help_suggestion(bare, names, n), command->name);
+             wants_key ? " (push puts a file to a key)" : help_suggestion(bare, names, n),
+             command->name);
 }

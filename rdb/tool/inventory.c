@@ -73,8 +73,8 @@ static void take_field(struct entry *entry, const char *name, const redisReply *
         entry->layers = value->elements;
     } else if (strcmp(name, "Number of filters") == 0) {
         entry->layers = count_of(value);
-    } else if (strcmp(name, "Expansion rate") == 0 && value->type == REDIS_REPLY_NIL) {
-        if (entry->items >= entry->capacity) strcpy(entry->state, "full"); // RedisBloom, no growth
+    } else if (strcmp(name, "expansion") == 0 || strcmp(name, "Expansion rate") == 0) {
+        entry->grows = value->type != REDIS_REPLY_NIL;
     }
 }
 
@@ -85,7 +85,8 @@ static bool take_reply(struct entry *entry, const redisReply *reply) {
         if (reply->element[i]->str)
             take_field(entry, reply->element[i]->str, reply->element[i + 1]);
     }
-    if (!*entry->state) strcpy(entry->state, "ok");
+    bool is_full = !entry->grows && entry->items >= entry->capacity;
+    if (!*entry->state) strcpy(entry->state, is_full ? "full" : "ok"); // BF.INFO has no state
     entry->utilisation = entry->capacity ? (double)entry->items / (double)entry->capacity : 0;
     return true;
 }
@@ -98,6 +99,7 @@ struct tour {
     const char *command; // BF.STATS, or BF.INFO where that is not there
     int database;
     const char *node;
+    const char *pattern; // of keys
 };
 
 static _Noreturn void die_of(const char *error) {
@@ -143,8 +145,9 @@ static void take_all(struct tour *tour, size_t first, size_t n) {
 static void walk_type(struct tour *tour, const char *type) {
     char cursor[32] = "0";
     do {
-        const char *words[] = {"SCAN", cursor, "COUNT", "1000", "TYPE", type};
-        const char *error = server_words(tour->server, 6, words);
+        const char *words[] = {"SCAN", cursor, "COUNT", "1000",
+                               "TYPE", type,   "MATCH", tour->pattern};
+        const char *error = server_words(tour->server, tour->pattern ? 8 : 6, words);
         if (error && strstr(error, "unknown type name")) return;
         if (error) die_of(error);
         const redisReply *reply = server_reply(tour->server);
@@ -189,7 +192,8 @@ static size_t find_databases(struct server *server, int out[MOST_DATABASES]) {
     return n;
 }
 
-void inventory_take(struct inventory *inventory, struct server *server, int database) {
+void inventory_take(struct inventory *inventory, struct server *server, int database,
+                    const char *pattern) {
     int databases[MOST_DATABASES] = {database};
     struct nodes nodes;
     nodes_find(&nodes, server);
@@ -199,7 +203,7 @@ void inventory_take(struct inventory *inventory, struct server *server, int data
         if (nodes.at) snprintf(name, sizeof(name), "%s:%d", nodes.at[i].host, nodes.at[i].port);
         size_t n = database >= 0 || nodes.at ? 1 : find_databases(server, databases);
         if (nodes.at) databases[0] = 0;
-        struct tour tour = {inventory, server, command_of(server), 0, name};
+        struct tour tour = {inventory, server, command_of(server), 0, name, pattern};
         for (size_t j = 0; j < n; j++) {
             tour.database = databases[j];
             const char *error = nodes.at ? NULL : server_select(server, databases[j]);

@@ -13,6 +13,7 @@ struct entry {
     char node[300];  // host:port, of a cluster; else ""
     char layout[16]; // in lower case; "" if the server does not tell, as RedisBloom's
     char state[24];
+    bool grows; // layers are added when it is full; else it refuses new items
     uint64_t items, capacity, bytes, layers;
     double utilisation, error_rate, promised; // rates are negative if the server does not tell
 };
@@ -22,8 +23,10 @@ struct inventory {
     size_t n, room;
 };
 
-/* database: only this one; -1: all. Any error but that of a single key ends the program. */
-void inventory_take(struct inventory *inventory, struct server *server, int database);
+/* database: only this one; -1: all. pattern: only keys that match, as MATCH of SCAN does; NULL:
+ * all. Any error but that of a single key ends the program. */
+void inventory_take(struct inventory *inventory, struct server *server, int database,
+                    const char *pattern);
 void inventory_free(struct inventory *inventory);
 
 #endif

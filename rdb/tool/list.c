@@ -1,11 +1,14 @@
 /* bloomport list: all filters of a server, as a table, as JSON, or again and again. */
 
 #define _GNU_SOURCE // nanosleep
+#include "module/core/mem.h"
+#include "rdb/tool/help.h"
 #include "rdb/tool/inventory.h"
 #include "rdb/tool/options.h"
 #include "rdb/tool/report.h"
 #include "rdb/tool/tool.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +18,67 @@
 #define KEY_WIDTH_MAX 60
 
 typedef unsigned long long number; // the type that printf prints portably
+
+/* ---- States ------------------------------------------------------------------------------- */
+
+/* The states of BF.STATS, the most urgent first. */
+static const char *const STATES[] = {"overfilled",  "full",         "nearly full",
+                                     "many layers", "clock behind", "ok"};
+#define NSTATES (sizeof(STATES) / sizeof(STATES[0]))
+
+/* Its place among the states. One that a later server has is more urgent than ok. */
+static size_t urgency_of(const char *state) {
+    for (size_t i = 0; i < NSTATES; i++) {
+        if (strcmp(state, STATES[i]) == 0) return i;
+    }
+    return NSTATES - 2;
+}
+
+/* Whether a word of a list is this state, whose spaces may be hyphens. */
+static bool is_word(const char *word, size_t len, const char *state) {
+    for (size_t i = 0; i < len; i++) {
+        if (state[i] == '\0' || (word[i] != state[i] && !(word[i] == '-' && state[i] == ' '))) {
+            return false;
+        }
+    }
+    return state[len] == '\0';
+}
+
+/* Whether a state is among the words of --state, separated by commas. */
+static bool is_among(const char *words, const char *state) {
+    for (size_t len; *words; words += len + (words[len] == ',')) {
+        len = strcspn(words, ",");
+        if (is_word(words, len, state)) return true;
+    }
+    return false;
+}
+
+static void check_states(const char *words) {
+    if (!*words) tool_die("--state names no state");
+    for (size_t len; *words; words += len + (words[len] == ',')) {
+        len = strcspn(words, ",");
+        bool exists = false;
+        for (size_t i = 0; i < NSTATES; i++) exists |= is_word(words, len, STATES[i]);
+        if (exists) continue;
+        char list[128];
+        help_list(STATES, NSTATES, list, sizeof(list));
+        tool_die("--state: there is no state '%.*s', but %s", (int)len, words, list);
+    }
+}
+
+/* Keeps the entries of these states. */
+static void select_states(struct inventory *inventory, const char *words) {
+    size_t kept = 0;
+    for (size_t i = 0; i < inventory->n; i++) {
+        struct entry entry = inventory->entries[i];
+        if (is_among(words, entry.state)) {
+            inventory->entries[kept++] = entry;
+        } else {
+            mem_free(entry.key);
+        }
+    }
+    inventory->n = kept;
+}
 
 /* ---- Sorting ------------------------------------------------------------------------------ */
 
@@ -57,12 +121,22 @@ static int by_utilisation(const void *a, const void *b) {
                       ((const struct entry *)b)->utilisation, a, b);
 }
 
+/* What calls for action comes first, and among equals what cannot grow. */
+static int by_state(const void *a, const void *b) {
+    const struct entry *x = a, *y = b;
+    size_t i = urgency_of(x->state), j = urgency_of(y->state);
+    if (i != j) return i < j ? -1 : 1;
+    if (x->grows != y->grows) return x->grows ? 1 : -1;
+    return by_utilisation(a, b);
+}
+
 static void sort(struct inventory *inventory, const char *by) {
     static const struct {
         const char *word;
         int (*compare)(const void *, const void *);
-    } orders[] = {{"utilisation", by_utilisation}, {"key", compare_keys}, {"items", by_items},
-                  {"capacity", by_capacity},       {"error", by_error},   {"bytes", by_bytes}};
+    } orders[] = {{"state", by_state}, {"utilisation", by_utilisation}, {"key", compare_keys},
+                  {"items", by_items}, {"capacity", by_capacity},       {"error", by_error},
+                  {"bytes", by_bytes}};
     for (size_t i = 0; i < sizeof(orders) / sizeof(orders[0]); i++) {
         if (by && strcmp(by, orders[i].word) != 0) continue;
         if (inventory->n) {
@@ -70,7 +144,8 @@ static void sort(struct inventory *inventory, const char *by) {
         }
         return;
     }
-    tool_die("--sort: '%s' is none of utilisation, key, items, capacity, error and bytes", by);
+    tool_die("--sort: '%s' is none of state, utilisation, key, items, capacity, error and bytes",
+             by);
 }
 
 /* ---- For people --------------------------------------------------------------------------- */
@@ -102,13 +177,19 @@ static void print_rate(double rate) {
     }
 }
 
+/* Rounded down: 100 means that all of the capacity is used. */
+static double percent_used(const struct entry *entry) {
+    return entry->capacity ? floor((double)entry->items * 100 / (double)entry->capacity) : 0;
+}
+
 static void print_row(const struct entry *entry, const char *name, int width) {
     char items[REPORT_COUNT], capacity[REPORT_COUNT], bytes[REPORT_COUNT];
     printf("%-*s %-8s %15s %15s %5.0f %%", width, name, *entry->layout ? entry->layout : "-",
            report_count(entry->items, items), report_count(entry->capacity, capacity),
-           entry->utilisation * 100);
+           percent_used(entry));
     print_rate(entry->error_rate);
-    printf(" %10s  %s\n", report_bytes(entry->bytes, bytes), entry->state);
+    printf(" %10s %5s  %s\n", report_bytes(entry->bytes, bytes), entry->grows ? "yes" : "no",
+           entry->state);
 }
 
 static void print_table(const struct inventory *inventory) {
@@ -123,8 +204,8 @@ static void print_table(const struct inventory *inventory) {
         if ((int)strlen(name) > width) width = (int)strlen(name);
     }
     if (width > KEY_WIDTH_MAX) width = KEY_WIDTH_MAX;
-    printf("%-*s %-8s %15s %15s %7s %10s %10s  %s\n", width, "key", "layout", "items", "capacity",
-           "used", "error rate", "size", "state");
+    printf("%-*s %-8s %15s %15s %7s %10s %10s %5s  %s\n", width, "key", "layout", "items",
+           "capacity", "used", "error rate", "size", "grows", "state");
     for (size_t i = 0; i < inventory->n; i++) {
         name_of(&inventory->entries[i], has_databases, name, sizeof(name));
         print_row(&inventory->entries[i], name, width);
@@ -174,34 +255,44 @@ static void print_json(const struct inventory *inventory) {
                (number)entry->items, (number)entry->capacity, entry->utilisation);
         print_json_rate("error_rate", entry->error_rate);
         print_json_rate("promised_error_rate", entry->promised);
-        printf(",\"bytes\":%llu,\"state\":\"%s\"}", (number)entry->bytes, entry->state);
+        printf(",\"bytes\":%llu,\"grows\":%s,\"state\":\"%s\"}", (number)entry->bytes,
+               entry->grows ? "true" : "false", entry->state);
     }
     puts("]");
 }
 
 /* ---- Once, or again and again --------------------------------------------------------------- */
 
-static bool needs_attention(const struct inventory *inventory) {
+/* Whether a filter is full or overfilled; if states were chosen, whether there is one in these that
+ * is not ok. */
+static bool needs_attention(const struct inventory *inventory, bool is_chosen) {
     for (size_t i = 0; i < inventory->n; i++) {
         const char *state = inventory->entries[i].state;
-        if (strcmp(state, "full") == 0 || strcmp(state, "overfilled") == 0) return true;
+        if (is_among("full,overfilled", state)) return true;
+        if (is_chosen && strcmp(state, "ok") != 0) return true;
     }
     return false;
+}
+
+static void print(const struct inventory *inventory, const struct options *options) {
+    if (options->quiet) return;
+    if (options->watch != 0 && isatty(STDOUT_FILENO)) fputs("\033[H\033[2J", stdout);
+    if (options->json) {
+        print_json(inventory);
+    } else {
+        print_table(inventory);
+    }
 }
 
 static int list_once(struct server *server, const struct options *options) {
     struct inventory inventory = {0};
     const struct target *target = &options->server;
-    inventory_take(&inventory, server, target->has_database ? target->database : -1);
+    inventory_take(&inventory, server, target->has_database ? target->database : -1,
+                   options->noperands ? options->operands[0] : NULL);
+    if (options->states) select_states(&inventory, options->states);
     sort(&inventory, options->sort);
-    bool is_redrawn = options->watch != 0 && isatty(STDOUT_FILENO);
-    if (is_redrawn) fputs("\033[H\033[2J", stdout);
-    if (options->json) {
-        print_json(&inventory);
-    } else {
-        print_table(&inventory);
-    }
-    int status = needs_attention(&inventory) ? TOOL_NONE : TOOL_OK;
+    print(&inventory, options);
+    int status = needs_attention(&inventory, options->states != NULL) ? TOOL_NONE : TOOL_OK;
     inventory_free(&inventory);
     return status;
 }
@@ -211,14 +302,24 @@ static void wait_seconds(double seconds) {
     nanosleep(&time, NULL);
 }
 
-int list_run(const struct options *options) {
-    options_need_operands(options, 0, 0, "");
+/* Bad words are refused before the server is troubled. */
+static void check_options(const struct options *options) {
+    const char *first = options->noperands ? options->operands[0] : "";
+    bool is_number = *first && first[strspn(first, "0123456789.")] == '\0';
+    if (options->watch_has_default && is_number) tool_die("write --watch=%s", first);
+    options_need_operands(options, 0, 1, "");
+    if (options->quiet && options->watch != 0) tool_die("--quiet and --watch exclude each other");
     struct inventory nothing = {0};
-    sort(&nothing, options->sort); // a bad word before the server is troubled
+    sort(&nothing, options->sort);
+    if (options->states) check_states(options->states);
+}
+
+int list_run(const struct options *options) {
+    check_options(options);
     struct server *server = server_open(&options->server);
     int status = list_once(server, options);
     while (options->watch != 0) {
-        if (fflush(stdout) != 0) tool_die("cannot write to standard output");
+        if (fflush(stdout) != 0) report_lost_output();
         wait_seconds(options->watch);
         if (!isatty(STDOUT_FILENO)) putchar('\n');
         status = list_once(server, options);

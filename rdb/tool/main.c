@@ -31,7 +31,7 @@ static const struct command *find_command(const char *word) {
     help_refuse_command(word);
 }
 
-/* help, help build, --help, -h, --version. */
+/* help, help build, --help, -h, version, --version. */
 static bool is_about_itself(int argc, char **argv) {
     const char *word = argv[1];
     bool is_help = strcmp(word, "help") == 0;
@@ -39,7 +39,8 @@ static bool is_about_itself(int argc, char **argv) {
         help_command(find_command(argv[2]));
     } else if (is_help || strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0) {
         help_usage(stdout);
-    } else if (strcmp(word, "--version") == 0 || strcmp(word, "-V") == 0) {
+    } else if (strcmp(word, "--version") == 0 || strcmp(word, "-V") == 0 ||
+               strcmp(word, "version") == 0) {
         help_version();
     } else {
         return false;
@@ -62,6 +63,6 @@ int main(int argc, char **argv) {
         return TOOL_TROUBLE;
     }
     int status = run(argc, argv);
-    if (fflush(stdout) != 0 || ferror(stdout)) tool_die("cannot write to standard output");
+    if (fflush(stdout) != 0 || ferror(stdout)) report_lost_output();
     return status;
 }

@@ -23,7 +23,7 @@ static void set_memory(const char *value, struct options *o) {
 }
 
 /* Options of what a filter is. */
-static bool set_shape(enum option_id id, const char *value, struct options *o) {
+static bool set_shape(enum option_id id, const char *name, const char *value, struct options *o) {
     switch (id) {
     case OPTION_ERROR: o->error_rate = values_between("error", value, 0, 1); break;
     case OPTION_BITS_PER_KEY: o->bits_per_key = values_bits_per_key(value); break;
@@ -38,7 +38,7 @@ static bool set_shape(enum option_id id, const char *value, struct options *o) {
     case OPTION_FROM_KEYS: o->from_keys = value; break;
     case OPTION_LAYOUT: o->layout = values_layout(value), o->has_layout = true; break;
     case OPTION_HASH: o->scheme = values_scheme(value), o->has_scheme = true; break;
-    case OPTION_ITEMS: o->items = values_count("items", value); break;
+    case OPTION_ITEMS: o->items = values_count(name, value); break;
     case OPTION_BITS: o->nbits = values_count("bits", value), o->is_memory = false; break;
     case OPTION_MEMORY: set_memory(value, o); break;
     case OPTION_WINDOW: o->window = values_window(value); break;
@@ -53,14 +53,17 @@ static bool set_shape(enum option_id id, const char *value, struct options *o) {
 /* Options of the connection. */
 static bool set_target(enum option_id id, char *value, struct target *t) {
     switch (id) {
-    case OPTION_HOST: t->host = value; break;
-    case OPTION_PORT: t->port = values_small("port", value, 1, 65535); break;
-    case OPTION_SOCKET: t->socket = value; break;
+    case OPTION_HOST: t->host = value, t->has_address = true; break;
+    case OPTION_PORT:
+        t->port = values_small("port", value, 1, 65535);
+        t->has_address = true;
+        break;
+    case OPTION_SOCKET: t->socket = value, t->has_address = true; break;
     case OPTION_DB:
         t->database = values_small("db", value, 0, 1000000);
         t->has_database = true;
         break;
-    case OPTION_URL: target_parse_url(t, value, "url"); break;
+    case OPTION_URL: target_parse_url(t, value, "url"), t->has_url = true; break;
     case OPTION_USER: t->user = value; break;
     case OPTION_PASS: target_set_password(t, value); break;
     case OPTION_TLS: t->is_tls = true; break;
@@ -94,7 +97,11 @@ static void set_files(enum option_id id, const char *name, const char *value, st
     case OPTION_QUIET: o->quiet = true; break;
     case OPTION_SERVER: o->on_server = true; break;
     case OPTION_SORT: o->sort = value; break;
-    case OPTION_WATCH: o->watch = value ? values_between("watch", value, 0, 86400) : 2; break;
+    case OPTION_STATE: o->states = value; break;
+    case OPTION_WATCH:
+        o->watch = value ? values_between("watch", value, 0, 86400) : 2;
+        o->watch_has_default = !value;
+        break;
     case OPTION_KEY: o->key = value; break;
     case OPTION_REDISSON: o->redisson = value; break;
     case OPTION_KEY_TO: o->key_to = value; break;
@@ -114,7 +121,7 @@ static bool set_urls(enum option_id id, char *value, struct options *o) {
 
 static void set_option(enum option_id id, const char *name, char *value, struct options *o) {
     if (set_urls(id, value, o)) return;
-    if (set_shape(id, value, o) || set_target(id, value, &o->server)) return;
+    if (set_shape(id, name, value, o) || set_target(id, value, &o->server)) return;
     set_files(id, name, value, o);
 }
 
@@ -178,6 +185,9 @@ static void check_shape(const struct options *options) {
 static void check_target(const struct target *target, bool is_tls) {
     if (target->user && !target->password && !getenv("REDISCLI_AUTH")) {
         tool_die("--user '%s' has no password: REDISCLI_AUTH or --pass gives it", target->user);
+    }
+    if (target->has_url && target->has_address) {
+        tool_die("-u names the server: -h, -p and -s do not go with it");
     }
     if (target->private_key && !target->cert) tool_die("--tls-key goes with --cert");
     bool has_tls_words = target->cacert || target->cacertdir || target->cert || target->sni;

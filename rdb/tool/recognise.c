@@ -124,25 +124,15 @@ static bool ends_in(const uint8_t *bytes, size_t len, uint64_t magic) {
     return take_u64(&r) == magic;
 }
 
-static bool ends_in_k(const uint8_t *bytes, size_t len) {
-    return len >= 2 && bytes[len - 1] >= 1 && bytes[len - 1] <= SIZING_MAX_HASHES;
-}
-
-/* LevelDB's filters have k at the end and nothing else, as one in eight files has by chance. One
- * with the k of a portable file at its beginning is more likely such a file, cut off. */
-static bool may_be_leveldb(const uint8_t *bytes, size_t len) {
-    struct reader r = {bytes, len, false};
-    uint32_t k = take_u32(&r);
-    bool is_portable = k >= 1 && k <= SIZING_MOST_HASHES;
-    return !is_portable && ends_in_k(bytes, len);
-}
-
 const char *recognise_other(const uint8_t *bytes, size_t len) {
     if (len == 0) return "an empty file";
     for (size_t i = 0; i < sizeof(OTHERS) / sizeof(OTHERS[0]); i++) {
         if (begins(bytes, len, OTHERS[i].magic)) return OTHERS[i].name;
     }
     if (is_payload(bytes, len)) return "a DUMP payload, which RESTORE loads";
+    if (bytes[len - 1] == '\n' && is_payload(bytes, len - 1)) {
+        return "a DUMP payload, which RESTORE loads without redis-cli's newline at its end";
+    }
     if (is_text(bytes, len)) return "text";
     if (ends_in(bytes, len, LEVELDB_MAGIC)) {
         return "a table of LevelDB, or of RocksDB's format_version 0, whose filters are inside";
@@ -150,5 +140,25 @@ const char *recognise_other(const uint8_t *bytes, size_t len) {
     if (recognise_cassandra(bytes, len)) {
         return "a Cassandra filter, which --from cassandra --variant old, 3.x or 4.x reads";
     }
-    return may_be_leveldb(bytes, len) ? "a LevelDB filter, which --from leveldb reads" : NULL;
+    return NULL;
+}
+
+static bool ends_in_k(const uint8_t *bytes, size_t len) {
+    return len >= 2 && bytes[len - 1] >= 1 && bytes[len - 1] <= SIZING_MAX_HASHES;
+}
+
+static bool begins_with_k(const uint8_t *bytes, size_t len) {
+    struct reader r = {bytes, len, false};
+    uint32_t k = take_u32(&r);
+    return k >= 1 && k <= SIZING_MOST_HASHES;
+}
+
+/* LevelDB's filters have k at the end and nothing else, as one in eight files has by chance: that
+ * is no reason to call it one. One with the k of a portable file at its beginning is likely such a
+ * file, cut off. */
+const char *recognise_unknown(const uint8_t *bytes, size_t len) {
+    if (begins_with_k(bytes, len)) return NULL;
+    if (!ends_in_k(bytes, len)) return "unknown binary data";
+    return "unknown binary data; a LevelDB filter has no marks: --format leveldb reads one, "
+           "--from leveldb in convert and merge";
 }

@@ -27,4 +27,8 @@ bool recognise_cassandra(const uint8_t *bytes, size_t len);
  * known. */
 const char *recognise_other(const uint8_t *bytes, size_t len);
 
+/* What to say of a file that looks like nothing known. NULL: it begins as a portable file does,
+ * whose decoder says what is wrong. */
+const char *recognise_unknown(const uint8_t *bytes, size_t len);
+
 #endif

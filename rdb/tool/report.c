@@ -7,6 +7,8 @@
 #include "rdb/tool/output.h"
 #include "rdb/tool/tool.h"
 
+#include <poll.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -57,6 +59,17 @@ void tool_die(const char *format, ...) {
     output_abandon();
     fflush(stdout);
     _exit(TOOL_TROUBLE); // memory that is still allocated is no leak
+}
+
+/* The pipe is asked and not errno, which calls after the failed write may have changed. */
+void report_lost_output(void) {
+    struct pollfd output = {.fd = STDOUT_FILENO};
+    bool is_closed = poll(&output, 1, 0) > 0 && output.revents & POLLERR;
+    if (is_closed) {
+        signal(SIGPIPE, SIG_DFL);
+        raise(SIGPIPE);
+    }
+    tool_die("cannot write to standard output");
 }
 
 /* ---- Notes and the summary ----------------------------------------------------------------- */

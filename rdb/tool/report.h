@@ -22,9 +22,9 @@ void report_make_printable(char *text);
 /* Says what is waited for if standard input is a terminal and among the inputs. */
 void report_waiting(char **paths, int npaths);
 
-/* Texts of servers and file names must not move a cursor or rename a window: bytes that are not
- * printable become '?'. */
-void report_make_printable(char *text);
+/* Ends the program because standard output cannot be written: silently, as SIGPIPE does, if its
+ * reader is gone (head), else with an error. */
+_Noreturn void report_lost_output(void);
 
 /* Since report_begin. */
 double report_seconds(void);

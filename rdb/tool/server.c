@@ -73,6 +73,34 @@ redisReply *server_reply(struct server *server) {
     return server->reply;
 }
 
+/* ---- Errors ------------------------------------------------------------------------------- */
+
+static bool is_redirection(const char *error) {
+    return strncmp(error, "MOVED ", 6) == 0 || strncmp(error, "ASK ", 4) == 0;
+}
+
+/* Errors that users can do something about get words of our own. */
+static const char *explained(struct server *server, const char *command, const char *error) {
+    if (strncmp(error, "ERR unknown command", 19) == 0) {
+        snprintf(server->fault, sizeof(server->fault), "%sthe server has no %s",
+                 strncmp(command, "BF.", 3) == 0 ? "no module: " : "", command);
+        return server->fault;
+    }
+    if (strncmp(error, "NOAUTH", 6) == 0) {
+        char name[300];
+        snprintf(server->fault, sizeof(server->fault),
+                 "the server %s wants a password: -a, --user, a URL or REDISCLI_AUTH",
+                 target_name(&current(server)->target, name, sizeof(name)));
+        return server->fault;
+    }
+    if (is_redirection(error) && !server->nodes[0].target.is_cluster) {
+        snprintf(server->fault, sizeof(server->fault),
+                 "another node of the cluster has the key, which --cluster finds (%s)", error);
+        return server->fault;
+    }
+    return error;
+}
+
 /* ---- Connecting --------------------------------------------------------------------------- */
 
 static const char *call_here(struct server *server, int argc, const char **argv,
@@ -129,9 +157,12 @@ static void add_node(struct server *server, const struct target *target) {
     server->current = server->nnodes++;
     if (target->password) authenticate(server, &node.target);
     const char *error = target->database ? server_select(server, target->database) : NULL;
+    if (!error) return;
+    const char *explanation = explained(server, "SELECT", error);
+    if (explanation != error) tool_die("%s", explanation);
     char name[300];
     target_name(target, name, sizeof(name));
-    if (error) tool_die("%s: database %d: %s", name, target->database, error);
+    tool_die("%s: database %d: %s", name, target->database, error);
 }
 
 struct server *server_open(const struct target *given) {
@@ -206,26 +237,7 @@ static const char *call_there(struct server *server, int argc, const char **argv
     return error;
 }
 
-static bool is_redirection(const char *error) {
-    return strncmp(error, "MOVED ", 6) == 0 || strncmp(error, "ASK ", 4) == 0;
-}
-
 /* ---- Calls -------------------------------------------------------------------------------- */
-
-/* Errors that users can do something about get words of our own. */
-static const char *explained(struct server *server, const char *command, const char *error) {
-    if (strncmp(error, "ERR unknown command", 19) == 0) {
-        snprintf(server->fault, sizeof(server->fault), "%sthe server has no %s",
-                 strncmp(command, "BF.", 3) == 0 ? "no module: " : "", command);
-        return server->fault;
-    }
-    if (is_redirection(error) && !server->nodes[0].target.is_cluster) {
-        snprintf(server->fault, sizeof(server->fault),
-                 "another node of the cluster has the key, which --cluster finds (%s)", error);
-        return server->fault;
-    }
-    return error;
-}
 
 const char *server_call(struct server *server, int argc, const char **argv, const size_t *lens) {
     const char *error = call_here(server, argc, argv, lens);
@@ -253,6 +265,7 @@ void server_die(struct server *server, const char *key, const char *error) {
     char text[512], type[64] = "";
     snprintf(text, sizeof(text), "%s", error);
     if (strncmp(text, "WRONGTYPE", 9) == 0) type_of(server, key, type);
+    if (strcmp(text, "ERR not found") == 0) tool_die("key '%s': there is no such key", key);
     if (*type) tool_die("key '%s': a %s, not a filter (%s)", key, type, text);
     tool_die("key '%s': %s", key, text);
 }

@@ -51,9 +51,11 @@ const struct command table_commands[] = {
      "bloomport copy --from redis://a --to rediss://b --cacert ca.pem --key users --key-to all "
      "--merge\n",
      copy_run},
-    {LIST, "list", "", "all filters of a server: items, capacity, error rate, size, state",
+    {LIST, "list", "[pattern]", "all filters of a server: items, capacity, error rate, size, state",
      "bloomport list -h db.example.com\n"
-     "bloomport list --sort bytes --json\n"
+     "bloomport list --sort bytes --json 'user:*'\n"
+     "bloomport list --state full,overfilled,nearly-full\n"
+     "bloomport list --quiet || echo 'a filter is full, or the server cannot be reached'\n"
      "bloomport list --watch=5\n",
      list_run},
     {SIZE, "size", "", "the calculator: any two numbers give the rest",
@@ -85,6 +87,7 @@ const struct option_row table_options[] = {
      "print the items that are surely not in the filter"},
     {OPTION_COUNT, 'c', "count", NULL, CHECK, "print only how many they are"},
     {OPTION_ITEMS, 0, "items", "number", SIZE, "how many items; K, M, G, T count in 1000"},
+    {OPTION_ITEMS, 0, "capacity", "number", SIZE, "another name of --items"},
     {OPTION_BITS, 0, "bits", "number", SIZE, "how many bits in all; K, M, G, T count in 1000"},
     {OPTION_MEMORY, 0, "memory", "size", SIZE, "how many bytes in all; KB, MB, GB count in 1024"},
     {OPTION_ERROR, 0, "error", "rate", BUILD | ADD, "false-positive rate, between 0 and 1 (0.01)"},
@@ -135,7 +138,8 @@ const struct option_row table_options[] = {
     {OPTION_JSON, 0, "json", NULL, LIST, "print a JSON array"},
     {OPTION_KEY, 0, "key", "key", CHECK | PUSH | PULL | COPY | ADD, "the key on the server"},
     {OPTION_FROM_URL, 0, "from", "url", COPY,
-     "the server that has it: redis[s]://[[user]:password@]host[:port][/database]"},
+     "the server that has it: redis[s]://[[user]:password@]host[:port][/database], unix:///path, "
+     "or a socket's path"},
     {OPTION_TO_URL, 0, "to", "url", COPY, "the server that gets it, likewise"},
     {OPTION_KEY_TO, 0, "key-to", "key", COPY, "the key there, if it is another one"},
     {OPTION_MERGE, 0, "merge", NULL, COPY, "add it to the filter that the key there holds"},
@@ -151,7 +155,8 @@ const struct option_row table_options[] = {
     {OPTION_PORT, 'p', "port", "port", SERVER, "the server's port (6379)"},
     {OPTION_SOCKET, 's', "socket", "file", SERVER,
      "the server's Unix socket, instead of host and port"},
-    {OPTION_URL, 'u', "url", "url", SERVER, "redis[s]://[[user]:password@]host[:port][/database]"},
+    {OPTION_URL, 'u', "url", "url", SERVER,
+     "redis[s]://[[user]:password@]host[:port][/database], unix:///path, or a socket's path"},
     {OPTION_DB, 'n', "db", "number", SERVER, "the database (0; list: all)"},
     {OPTION_USER, 0, "user", "name", SERVER, "the ACL user"},
     {OPTION_PASS, 'a', "pass", "password", SERVER,
@@ -168,10 +173,14 @@ const struct option_row table_options[] = {
     {OPTION_CLUSTER, 0, "cluster", NULL, SERVER | COPY,
      "find the node of a cluster that has the key"},
     {OPTION_SORT, 0, "sort", "order", LIST,
-     "utilisation (default), key, items, capacity, error or bytes"},
+     "state (default: what needs action first), utilisation, key, items, capacity, error, bytes"},
+    {OPTION_STATE, 0, "state", "states", LIST,
+     "only those: overfilled, full, nearly-full, many-layers, clock-behind, ok, with commas"},
     {OPTION_WATCH, 0, "watch", "[seconds]", LIST, "again and again, every 2 seconds unless told"},
     {OPTION_QUIET, 'q', "quiet", NULL, BUILD | CHECK | MERGE | CONVERT | PUSH | PULL | COPY | ADD,
      "no summary and no notes on standard error"},
+    {OPTION_QUIET, 'q', "quiet", NULL, LIST,
+     "print nothing: status 1 says that a filter is full or overfilled"},
     {OPTION_HELP, 'h', "help", NULL, ~(unsigned)SERVER, "this text"},
     {OPTION_HELP, 0, "help", NULL, SERVER, "this text"},
 };

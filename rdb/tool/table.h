@@ -89,6 +89,7 @@ enum option_id {
     OPTION_GENERATIONS,
     OPTION_SERVER,
     OPTION_SORT,
+    OPTION_STATE,
     OPTION_WATCH,
     OPTION_HELP,
 };

@@ -12,7 +12,7 @@
 
 static _Noreturn void refuse(const char *option, const char *what) {
     tool_die("--%s: %s; a URL is redis[s]://[[user]:password@]host[:port][/database], or "
-             "unix://[[user]:password@]/path[?db=database]",
+             "unix://[[user]:password@]/path[?db=database], or a socket's path",
              option, what);
 }
 
@@ -51,11 +51,16 @@ static int number_of(const char *from, size_t len, int most, const char *option,
     return number;
 }
 
-/* user:password@, of which the password may hold @ too. Returns what follows. */
-static char *parse_user(struct target *target, char *at, const char *option) {
+/* user:password@, of which the password may hold @ too. Returns what follows. A path may have an @,
+ * but what comes after a host has none: there, the password was cut in two. */
+static char *parse_user(struct target *target, char *at, bool has_path, const char *option) {
     char *end = at + strcspn(at, "/?"), *last = NULL;
     for (char *p = at; p < end; p++) {
         if (*p == '@') last = p;
+    }
+    bool is_path = has_path && end == (last ? last + 1 : at);
+    if (!is_path && strchr(end, '@')) {
+        refuse(option, "in a password write / as %2F, @ as %40 and ? as %3F");
     }
     if (!last) return at;
     char *colon = memchr(at, ':', (size_t)(last - at));
@@ -109,10 +114,14 @@ static void parse_socket(struct target *target, const char *at, const char *opti
 }
 
 void target_parse_url(struct target *target, char *url, const char *option) {
+    if (*url == '/') {
+        target->socket = url;
+        return;
+    }
     static const char *const schemes[] = {"redis://", "rediss://", "unix://"};
     for (size_t i = 0; i < 3; i++) {
         if (strncmp(url, schemes[i], strlen(schemes[i])) != 0) continue;
-        char *at = parse_user(target, url + strlen(schemes[i]), option);
+        char *at = parse_user(target, url + strlen(schemes[i]), i == 2, option);
         if (i == 2) {
             parse_socket(target, at, option);
             return;
@@ -123,7 +132,7 @@ void target_parse_url(struct target *target, char *url, const char *option) {
         if (*rest == '/' && rest[1]) set_database(target, rest + 1, option);
         return;
     }
-    refuse(option, "it begins with none of redis://, rediss:// and unix://");
+    refuse(option, "it begins with none of redis://, rediss://, unix:// and /");
 }
 
 /* ---- Passwords and names ------------------------------------------------------------------- */
@@ -139,6 +148,11 @@ void target_set_password(struct target *target, char *password) {
 void target_use_environment(struct target *target) {
     const char *password = getenv("REDISCLI_AUTH");
     if (!target->password && password && *password) target->password = password;
+}
+
+bool target_is_given(const struct target *target) {
+    return target->has_url || target->has_address || target->has_database || target->user ||
+           target->password || target->is_tls || target->is_cluster;
 }
 
 const char *target_name(const struct target *target, char *out, size_t size) {

@@ -10,7 +10,8 @@ struct target {
     const char *host, *socket;   // socket: instead of host and port; NULL: not given
     const char *user, *password; // NULL: not given
     int port, database;
-    bool has_database; // given, not the default
+    bool has_database;         // given, not the default
+    bool has_url, has_address; // -u; -h, -p or -s
     bool is_tls, is_insecure, is_cluster;
     const char *cacert, *cacertdir, *cert, *private_key, *sni; // NULL: not given
 };
@@ -22,6 +23,7 @@ struct target {
  *
  *   redis[s]://[[user]:password@]host[:port][/database]
  *   unix://[[user]:password@]/path[?db=database]
+ *   /path, a socket as it is
  *
  * rediss means TLS. Parts are percent-decoded. What is no such URL ends the program, with a message
  * that does not repeat it. `option` is the name of the option that had it. */
@@ -32,6 +34,9 @@ void target_set_password(struct target *target, char *password);
 
 /* Takes the password from REDISCLI_AUTH, as redis-cli does, unless there is one already. */
 void target_use_environment(struct target *target);
+
+/* Whether an option says which server, or how one gets in. */
+bool target_is_given(const struct target *target);
 
 /* "127.0.0.1:6379", or the path of the socket. */
 const char *target_name(const struct target *target, char *out, size_t size);

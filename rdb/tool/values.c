@@ -28,6 +28,9 @@ static double take_number(const char *text, const char **end) {
 static double parse_real(const char *name, const char *text) {
     const char *end;
     double value = take_number(text, &end);
+    if (end != text && strcmp(end, "%") == 0) {
+        tool_die("--%s: '%s' is not a number, write %.12g", name, text, value / 100);
+    }
     if (end == text || *end != '\0' || !isfinite(value)) {
         tool_die("--%s: '%s' is not a number", name, text);
     }

@@ -106,6 +106,40 @@ def test_a_wrong_password_is_not_in_the_message(secured):
     assert "NOPERM" in refused("pull", "--key", "k", "-s", secured.server.socket)
 
 
+def test_a_server_that_wants_a_password_is_named(server, r):  # noqa: F811
+    locked, open_one = server, Server().start()
+    r.config_set("requirepass", PASSWORD)  # of connections to come
+    wanted = "the server %s wants a password: -a, --user, a URL or REDISCLI_AUTH\n" % locked.socket
+    try:
+        for words in ["pull", "--key", "k"], ["list"], ["check", "--server", "--key", "k"], ["pull", "--key", "k", "-n", 1]:
+            assert refused(*words, "-s", locked.socket).endswith(wanted), words
+        for one, other in (locked, open_one), (open_one, locked):
+            open_one.call("BF.ADD", "k", "a")
+            words = "copy", "--key", "k", "--key-to", "l", "--from", one.socket, "--to", "unix://" + other.socket
+            assert refused(*words).endswith(wanted)
+    finally:
+        r.config_set("requirepass", "")
+        open_one.close()
+
+
+def test_a_path_is_the_url_of_a_socket(tmp_path, built, server, r):  # noqa: F811
+    round_trip(tmp_path, built, "-u", server.socket)
+    run("copy", "--from", server.socket, "--to", "unix://" + server.socket, "--key", "k", "--key-to", "l")
+    assert r.exists("l")
+    for words in ["pull"], ["list"], ["copy"]:
+        assert b"unix://" in run(*words, "--help")
+
+
+def test_a_url_and_an_address_exclude_each_other(server):  # noqa: F811
+    for words in ["-s", server.socket], ["-h", "localhost"], ["-p", 6379]:
+        assert "-u names the server" in refused("list", "-u", "unix://" + server.socket, *words)
+
+
+def test_a_server_of_a_filter_in_a_file_gets_a_hint(built, server):  # noqa: F811
+    for words in ["-s", server.socket], ["-p", server.port], ["-n", 1]:
+        assert "--server --key names a filter there" in refused("check", built, *words)
+
+
 def test_a_server_without_auth_repeats_no_password():
     server = Server(config={"rename-command": ("AUTH", "")}).start()  # noqa: F811
     try:
@@ -140,7 +174,9 @@ def test_a_password_of_the_command_line_is_overwritten(secured):
     ("redis://host:x", "a port is"), ("redis://host/x", "a database is"), ("redis://[::1", "a [ without"),
     ("redis://:%zz@host", "a % without"), ("redis://:%4@host", "a % without"), ("redis://[::1]x:1", "something between"),
     ("unix://path", "begins with a slash"), ("unix:///path?x=1", "?db="), ("redis://host?db=1", "after the host"),
-    ("redis://:%00@host", "a % without"),
+    ("redis://:%00@host", "a % without"), ("redis://:a/b@host", "write / as %2F, @ as %40"),
+    ("redis://:a@b/c@host", "write / as %2F, @ as %40"), ("redis://:a?b@host", "? as %3F"),
+    ("unix://:a/b@/path", "write / as %2F"), ("unix://:a@b/c@/path", "write / as %2F"),
 ])
 def test_a_bad_url_is_refused_and_not_repeated(url, expected):
     error = run("pull", "--key", "k", "-u", url, status=2)

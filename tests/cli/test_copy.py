@@ -198,7 +198,7 @@ def test_words_that_are_missing_or_wrong_are_named(r, other, urls):  # noqa: F81
     assert "--key is missing" in run("copy", *urls, status=2)
     assert "exclude each other" in run("copy", *urls, "--key", "k", "--merge", "--replace", status=2)
     assert "--from: it begins with none" in run("copy", "--from", "old:6379", *urls[2:], "--key", "k", status=2)
-    assert "key 'none': ERR not found" in run("copy", *urls, "--key", "none", status=2)
+    assert "key 'none': there is no such key" in run("copy", *urls, "--key", "none", status=2)
     assert other.keys() == []
 
 

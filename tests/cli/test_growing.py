@@ -233,4 +233,4 @@ def test_what_does_not_go_with_like_is_refused(tmp_path, built, server, r):  # n
     r.execute_command("BF.RESERVE", "w", 0.01, 100, "WINDOW", 60)
     assert "c: a counting filter is made" in run("build", "--like-key", "c", "-s", server.socket, status=2)
     assert "w: a window is made" in run("build", "--like-key", "w", "-s", server.socket, status=2)
-    assert "not found" in run("build", "--like-key", "none", "-s", server.socket, status=2)
+    assert "there is no such key" in run("build", "--like-key", "none", "-s", server.socket, status=2)

@@ -5,13 +5,14 @@ import os
 import pty
 import re
 import select
+import signal
 import subprocess
 
 import pytest
 
 from secured import PASSWORD, Cluster, Secured
 from test_growing import facts_of
-from test_tool import TOOL, WORDS, r, run, server  # noqa: F401  (fixtures)
+from test_tool import TOOL, WORDS, lines, r, run, server  # noqa: F401  (fixtures)
 
 from redis_server import Server
 from redisbloom import FIXTURES
@@ -46,6 +47,7 @@ def test_every_filter_is_listed_with_what_bf_stats_says(some, server):  # noqa: 
         assert row["error_rate"] == float(facts["current error rate"])
         assert row["promised_error_rate"] == float(facts["promised error rate"])
         assert row["utilisation"] == pytest.approx(float(facts["utilisation"]))
+        assert row["grows"] == (facts["expansion"] is not None)
 
 
 @pytest.mark.parametrize("word, field", [("utilisation", "utilisation"), ("items", "items"), ("capacity", "capacity"),
@@ -53,21 +55,19 @@ def test_every_filter_is_listed_with_what_bf_stats_says(some, server):  # noqa: 
 def test_numbers_are_sorted_the_largest_first(some, server, word, field):  # noqa: F811
     values = [row[field] for row in listed("-s", server.socket, "--sort", word)]
     assert values == sorted(values, reverse=True)
-    if word == "utilisation":
-        assert listed("-s", server.socket) == listed("-s", server.socket, "--sort", word)
 
 
 def test_keys_are_sorted_by_their_bytes_and_a_bad_order_is_refused(some, server):  # noqa: F811
     keys = [row["key"] for row in listed("-s", server.socket, "--sort", "key")]
     assert keys == sorted(keys)
-    assert "none of utilisation" in run("list", "-s", server.socket, "--sort", "size", status=2)
+    assert "none of state, utilisation" in run("list", "-s", server.socket, "--sort", "size", status=2)
 
 
 def test_the_table_has_a_row_for_each(some, server):  # noqa: F811
     head, *rows = run("list", "-s", server.socket, "--sort", "key").decode().splitlines()
-    assert head.split() == ["key", "layout", "items", "capacity", "used", "error", "rate", "size", "state"]
+    assert head.split() == ["key", "layout", "items", "capacity", "used", "error", "rate", "size", "grows", "state"]
     assert len(rows) == 5
-    assert re.match(r"half +classic +\d{3} +1,000 +50 % +\d\S* +[\d.]+ kB  ok$", rows[2]), rows[2]
+    assert re.match(r"half +classic +\d{3} +1,000 +50 % +\d\S* +[\d.]+ kB +yes  ok$", rows[2]), rows[2]
 
 
 def test_the_status_is_one_if_a_filter_is_full_or_overfilled(r, server):  # noqa: F811
@@ -82,6 +82,83 @@ def test_the_status_is_one_if_a_filter_is_full_or_overfilled(r, server):  # noqa
     overfilled = bytes.fromhex("07000000" "e803000000000000") + b"\xff" * 125  # k, m, all bits set
     r.execute_command("BF.IMPORT", "over", "FORMAT", "portable", "EXPANSION", 2, "DATA", overfilled)
     assert listed("-s", server.socket, status=1)[0]["state"] == "overfilled"
+
+
+@pytest.fixture
+def states(r):  # noqa: F811
+    """Filters that are full, nearly full, and ok at 100 %, which one that grows can be."""
+    r.execute_command("BF.RESERVE", "a:grows", 0.0001, 100)
+    r.execute_command("BF.MADD", "a:grows", *WORDS[:100])
+    r.execute_command("BF.RESERVE", "b:room", 0.01, 1000, "NONSCALING")
+    r.execute_command("BF.RESERVE", "b:nearly", 0.0001, 100, "NONSCALING")
+    r.execute_command("BF.MADD", "b:nearly", *WORDS[:95])
+    r.execute_command("BF.RESERVE", "c:full", 0.0001, 100, "NONSCALING")
+    r.execute_command("BF.MADD", "c:full", *WORDS[:150])
+    return r
+
+
+def test_what_needs_action_comes_first_and_then_what_cannot_grow(states, server):  # noqa: F811
+    keys = ["c:full", "b:nearly", "b:room", "a:grows"]
+    for sort in [], ["--sort", "state"]:
+        assert [row["key"] for row in listed("-s", server.socket, *sort, status=1)] == keys
+    rows = run("list", "-s", server.socket, status=1).decode().splitlines()[1:]
+    assert [re.search(r" (yes|no)  (\D+)$", row).groups() for row in rows] == [
+        ("no", "full"), ("no", "nearly full"), ("no", "ok"), ("yes", "ok")]
+
+
+def test_a_filter_that_is_almost_full_does_not_show_100_percent(r, server):  # noqa: F811
+    r.execute_command("BF.RESERVE", "k", 0.000001, 1000, "NONSCALING")
+    r.execute_command("BF.MADD", "k", *WORDS[:999])
+    assert listed("-s", server.socket)[0]["items"] == 999
+    assert b" 99 % " in run("list", "-s", server.socket)
+    r.execute_command("BF.MADD", "k", *WORDS[999:1000])
+    assert b" 100 % " in run("list", "-s", server.socket, status=1)
+
+
+def test_states_can_be_chosen_and_the_status_is_about_these(states, server):  # noqa: F811
+    def keys(words, status):
+        return [row["key"] for row in listed("-s", server.socket, "--state", words, status=status)]
+
+    assert keys("full,overfilled", 1) == ["c:full"]
+    assert keys("nearly full", 1) == keys("nearly-full", 1) == ["b:nearly"]
+    assert keys("ok", 0) == ["b:room", "a:grows"]
+    assert keys("overfilled", 0) == []
+    assert "names no state" in run("list", "--state", "", status=2)
+    assert "there is no state 'ful', but overfilled, full, nearly full" in run("list", "--state", "full,ful", status=2)
+
+
+def test_quiet_prints_nothing_and_the_status_tells(states, server):  # noqa: F811
+    assert run("list", "-q", "-s", server.socket, status=1) == b""
+    assert run("list", "--quiet", "--json", "-s", server.socket, "--state", "nearly-full", status=1) == b""
+    states.delete("c:full")
+    assert run("list", "--quiet", "-s", server.socket) == b""
+    assert "--watch" in run("list", "--quiet", "--watch=1", "-s", server.socket, status=2)
+
+
+def test_a_pattern_selects_keys(states, server):  # noqa: F811
+    assert [row["key"] for row in listed("-s", server.socket, "b:*")] == ["b:nearly", "b:room"]
+    assert listed("-s", server.socket, "b") == []
+    assert "unexpected 'c:*'" in run("list", "-s", server.socket, "b:*", "c:*", status=2)
+
+
+def test_seconds_after_a_space_are_no_pattern(server):  # noqa: F811
+    assert "write --watch=1" in run("list", "-s", server.socket, "--watch", "1", status=2)
+
+
+def test_a_reader_that_leaves_ends_the_program_as_sigpipe_does(states, server):  # noqa: F811
+    """Both outputs are larger than their buffers, so that they are written while the server is connected."""
+    for i in range(500):
+        states.execute_command("BF.RESERVE", "many%d" % i, 0.01, 10)
+    for words, given in (["list", "-s", server.socket], b""), (
+            ["check", "--server", "--key", "c:full", "-s", server.socket], lines(WORDS[:100]) * 1000):
+        ours, theirs = os.pipe()
+        os.close(ours)
+        done = subprocess.run([TOOL, *words], input=given, stdout=theirs, stderr=subprocess.PIPE, timeout=60)
+        os.close(theirs)
+        assert (done.returncode, done.stderr) == (-signal.SIGPIPE, b""), words
+    with open("/dev/full", "wb") as full:
+        done = subprocess.run([TOOL, "list", "-s", server.socket], stdout=full, stderr=subprocess.PIPE, timeout=60)
+        assert (done.returncode, done.stderr) == (2, b"bloomport: cannot write to standard output\n")
 
 
 def test_all_databases_or_one(r, server):  # noqa: F811

@@ -49,6 +49,8 @@ def test_the_version_is_the_modules():
     source = (REPO / "module" / "core" / "version.h").read_text(encoding="utf-8")
     numbers = re.findall(r"VERSION_(?:MAJOR|MINOR|PATCH) (\d+)", source)
     assert run("--version").decode() == "bloomport %s\n" % ".".join(numbers)
+    assert run("version") == run("--version")
+    assert b"bloomport --version" in run("--help")
 
 
 @pytest.mark.parametrize("words, expected", [
@@ -66,8 +68,23 @@ def test_a_misspelt_word_gets_a_suggestion(words, expected):
 
 
 def test_a_word_like_no_other_gets_none():
-    for words in ["frobnicate"], ["build", "--frobnicate"]:
+    for words in ["frobnicate"], ["build", "--frobnicate"], ["build", "--format", "foo"], ["info", "--key", "k"]:
         assert "did you mean" not in run(*words, status=2)
+
+
+def test_a_key_where_a_file_is_written_gets_a_hint():
+    for command in "build", "merge", "convert":
+        assert "%s has no option --key (push puts a file to a key), see" % command in run(command, "--key", "k", status=2)
+
+
+def test_a_percentage_is_refused_with_the_number_to_write():
+    assert "--error: '0.1%' is not a number, write 0.001\n" in run("size", "--items", "5", "--error", "0.1%", status=2)
+    assert "write 0.01\n" in run("build", "--error", "1%", status=2)
+
+
+def test_size_takes_capacity_for_items():
+    assert run("size", "--capacity", "1M", "--error", "0.01") == run("size", "--items", "1M", "--error", "0.01")
+    assert "--capacity: 'x' is not" in run("size", "--capacity", "x", "--error", "0.01", status=2)
 
 
 # one word for one thing

@@ -102,6 +102,7 @@ def test_what_a_server_answers_to_dump_is_named(looks, r):  # noqa: F811
         r.execute_command(*command)
         payload = r.dump(key)
         assert looks(payload) == "a DUMP payload, which RESTORE loads"
+        assert looks(payload + b"\n").startswith("a DUMP payload, which RESTORE loads without redis-cli's newline")
 
 
 def test_a_damaged_payload_is_not_named_one(tmp_path, r):  # noqa: F811
@@ -145,17 +146,19 @@ def test_an_append_only_file_and_a_parquet_file_are_named(looks):
     assert looks(b"PAR1\x15\x04\0\0PAR1").startswith("a whole Parquet file")
 
 
-def test_leveldbs_filter_is_not_guessed_but_named_with_the_option(looks, tmp_path):
+def test_leveldbs_filter_is_not_guessed_but_the_option_is_named(tmp_path):
     for bits in 10, 20:
         data = run("build", "--format", "leveldb", "--bits-per-key", bits, stdin=lines(WORDS[:100]))
-        assert looks(data) == "a LevelDB filter, which --from leveldb reads"
         (tmp_path / "f").write_bytes(data)
+        error = run("info", tmp_path / "f", status=2)
+        assert "not a filter file (unknown binary data; a LevelDB filter has no marks: --format leveldb reads one" in error
         assert info(tmp_path / "f", "--from", "leveldb")["format"] == "leveldb"
 
 
 def test_bytes_of_no_meaning_are_refused_in_one_line(tmp_path):
-    (tmp_path / "f").write_bytes(b"\xff\0\1\2" * 10 + b"\xff")
-    assert "bad portable data: k" in run("info", tmp_path / "f", status=2)
+    for data in b"\xff\0\1\2" * 10 + b"\xff", bytes(40), b"\x7fELF\2\1\1" + bytes(100):
+        (tmp_path / "f").write_bytes(data)
+        assert run("info", tmp_path / "f", status=2).endswith("/f: not a filter file (unknown binary data)\n")
 
 
 def test_a_named_format_is_believed(tmp_path):

@@ -486,7 +486,7 @@ def test_password_and_database_are_those_given(tmp_path, built, server, r, monke
     r.config_set("requirepass", "secret")
     try:
         where = ("--key", "k", "-s", server.socket, "--db", 3)
-        assert "NOAUTH" in run("push", built, *where, status=2)
+        assert "server %s wants a password: -a, " % server.socket in run("push", built, *where, status=2)
         monkeypatch.setenv("REDISCLI_AUTH", "wrong")
         assert "WRONGPASS" in run("push", built, *where, status=2)
         monkeypatch.setenv("REDISCLI_AUTH", "secret")
@@ -526,7 +526,7 @@ def test_push_of_a_bad_file_touches_nothing(tmp_path, built, server, r):
 
 def test_what_the_server_refuses_is_one_line_and_status_two(tmp_path, server, r):
     path = tmp_path / "f"
-    assert "not found" in run("pull", "--key", "none", "-s", server.socket, "-o", path, status=2)
+    assert "there is no such key" in run("pull", "--key", "none", "-s", server.socket, "-o", path, status=2)
     r.set("s", "a string")
     assert "WRONGTYPE" in run("pull", "--key", "s", "-s", server.socket, "-o", path, status=2)
     run("pull", "--key", "k", "-s", tmp_path / "nosocket", status=2)

@@ -15,7 +15,9 @@ _bloomport() {
     build:--hash|check:--hash|info:--hash|merge:--hash|convert:--hash|push:--hash|size:--hash)
         COMPREPLY=($(compgen -W 'xxh64 fnv1a ' -- "$current")); return ;;
     list:--sort)
-        COMPREPLY=($(compgen -W 'utilisation key items capacity error bytes ' -- "$current")); return ;;
+        COMPREPLY=($(compgen -W 'state utilisation key items capacity error bytes ' -- "$current")); return ;;
+    list:--state)
+        COMPREPLY=($(compgen -W 'overfilled full nearly-full many-layers clock-behind ok ' -- "$current")); return ;;
     build:--like|build:--output|build:-o|build:--socket|build:-s|build:--cacert|build:--cacertdir|build:--cert|build:--tls-key|check:--socket|check:-s|check:--cacert|check:--cacertdir|check:--cert|check:--tls-key|merge:--output|merge:-o|convert:--output|convert:-o|push:--socket|push:-s|push:--cacert|push:--cacertdir|push:--cert|push:--tls-key|pull:--output|pull:-o|pull:--socket|pull:-s|pull:--cacert|pull:--cacertdir|pull:--cert|pull:--tls-key|add:--socket|add:-s|add:--cacert|add:--cacertdir|add:--cert|add:--tls-key|copy:--cacert|copy:--cacertdir|copy:--cert|copy:--tls-key|list:--socket|list:-s|list:--cacert|list:--cacertdir|list:--cert|list:--tls-key)
         COMPREPLY=($(compgen -f -- "$current")); return ;;
     esac
@@ -30,8 +32,8 @@ _bloomport() {
     pull) words='--expansion --format --variant --output --key --redisson --replace --host --port --socket --url --db --user --pass --tls --cacert --cacertdir --cert --tls-key --sni --insecure --cluster --quiet --help ' ;;
     add) words='--null --hex --column --delimiter --from-line --error --bits-per-key --capacity --expansion --layout --key --nocreate --host --port --socket --url --db --user --pass --tls --cacert --cacertdir --cert --tls-key --sni --insecure --cluster --quiet --help ' ;;
     copy) words='--key --from --to --key-to --merge --replace --cacert --cacertdir --cert --tls-key --insecure --cluster --quiet --help ' ;;
-    list) words='--json --host --port --socket --url --db --user --pass --tls --cacert --cacertdir --cert --tls-key --sni --insecure --cluster --sort --watch --help ' ;;
-    size) words='--items --bits --memory --error --bits-per-key --layout --hash --window --generations --json --help ' ;;
+    list) words='--json --host --port --socket --url --db --user --pass --tls --cacert --cacertdir --cert --tls-key --sni --insecure --cluster --sort --state --watch --quiet --help ' ;;
+    size) words='--items --capacity --bits --memory --error --bits-per-key --layout --hash --window --generations --json --help ' ;;
     completion) words='--help ' ;;
     esac
     [ "${COMP_WORDS[1]}" = completion ] && words='bash zsh fish'

@@ -45,7 +45,7 @@ _bloomport() {
         '(-h --host)'{-h,--host}'[the server'\''s host (127.0.0.1)]:host: ' \
         '(-p --port)'{-p,--port}'[the server'\''s port (6379)]:port: ' \
         '(-s --socket)'{-s,--socket}'[the server'\''s Unix socket, instead of host and port]:file:_files' \
-        '(-u --url)'{-u,--url}'[redis[s\]://[[user\]:password@\]host[:port\][/database\]]:url: ' \
+        '(-u --url)'{-u,--url}'[redis[s\]://[[user\]:password@\]host[:port\][/database\], unix:///path, or a socket'\''s path]:url: ' \
         '(-n --db)'{-n,--db}'[the database (0; list: all)]:number: ' \
         '--user=[the ACL user]:name: ' \
         '(-a --pass)'{-a,--pass}'[the password; better in REDISCLI_AUTH, which nobody sees]:password: ' \
@@ -76,7 +76,7 @@ _bloomport() {
         '(-h --host)'{-h,--host}'[the server'\''s host (127.0.0.1)]:host: ' \
         '(-p --port)'{-p,--port}'[the server'\''s port (6379)]:port: ' \
         '(-s --socket)'{-s,--socket}'[the server'\''s Unix socket, instead of host and port]:file:_files' \
-        '(-u --url)'{-u,--url}'[redis[s\]://[[user\]:password@\]host[:port\][/database\]]:url: ' \
+        '(-u --url)'{-u,--url}'[redis[s\]://[[user\]:password@\]host[:port\][/database\], unix:///path, or a socket'\''s path]:url: ' \
         '(-n --db)'{-n,--db}'[the database (0; list: all)]:number: ' \
         '--user=[the ACL user]:name: ' \
         '(-a --pass)'{-a,--pass}'[the password; better in REDISCLI_AUTH, which nobody sees]:password: ' \
@@ -129,7 +129,7 @@ _bloomport() {
         '(-h --host)'{-h,--host}'[the server'\''s host (127.0.0.1)]:host: ' \
         '(-p --port)'{-p,--port}'[the server'\''s port (6379)]:port: ' \
         '(-s --socket)'{-s,--socket}'[the server'\''s Unix socket, instead of host and port]:file:_files' \
-        '(-u --url)'{-u,--url}'[redis[s\]://[[user\]:password@\]host[:port\][/database\]]:url: ' \
+        '(-u --url)'{-u,--url}'[redis[s\]://[[user\]:password@\]host[:port\][/database\], unix:///path, or a socket'\''s path]:url: ' \
         '(-n --db)'{-n,--db}'[the database (0; list: all)]:number: ' \
         '--user=[the ACL user]:name: ' \
         '(-a --pass)'{-a,--pass}'[the password; better in REDISCLI_AUTH, which nobody sees]:password: ' \
@@ -155,7 +155,7 @@ _bloomport() {
         '(-h --host)'{-h,--host}'[the server'\''s host (127.0.0.1)]:host: ' \
         '(-p --port)'{-p,--port}'[the server'\''s port (6379)]:port: ' \
         '(-s --socket)'{-s,--socket}'[the server'\''s Unix socket, instead of host and port]:file:_files' \
-        '(-u --url)'{-u,--url}'[redis[s\]://[[user\]:password@\]host[:port\][/database\]]:url: ' \
+        '(-u --url)'{-u,--url}'[redis[s\]://[[user\]:password@\]host[:port\][/database\], unix:///path, or a socket'\''s path]:url: ' \
         '(-n --db)'{-n,--db}'[the database (0; list: all)]:number: ' \
         '--user=[the ACL user]:name: ' \
         '(-a --pass)'{-a,--pass}'[the password; better in REDISCLI_AUTH, which nobody sees]:password: ' \
@@ -186,7 +186,7 @@ _bloomport() {
         '(-h --host)'{-h,--host}'[the server'\''s host (127.0.0.1)]:host: ' \
         '(-p --port)'{-p,--port}'[the server'\''s port (6379)]:port: ' \
         '(-s --socket)'{-s,--socket}'[the server'\''s Unix socket, instead of host and port]:file:_files' \
-        '(-u --url)'{-u,--url}'[redis[s\]://[[user\]:password@\]host[:port\][/database\]]:url: ' \
+        '(-u --url)'{-u,--url}'[redis[s\]://[[user\]:password@\]host[:port\][/database\], unix:///path, or a socket'\''s path]:url: ' \
         '(-n --db)'{-n,--db}'[the database (0; list: all)]:number: ' \
         '--user=[the ACL user]:name: ' \
         '(-a --pass)'{-a,--pass}'[the password; better in REDISCLI_AUTH, which nobody sees]:password: ' \
@@ -203,7 +203,7 @@ _bloomport() {
         '*:file:_files' ;;
     copy) _arguments -s \
         '--key=[the key on the server]:key: ' \
-        '--from=[the server that has it: redis[s\]://[[user\]:password@\]host[:port\][/database\]]:url: ' \
+        '--from=[the server that has it: redis[s\]://[[user\]:password@\]host[:port\][/database\], unix:///path, or a socket'\''s path]:url: ' \
         '--to=[the server that gets it, likewise]:url: ' \
         '--key-to=[the key there, if it is another one]:key: ' \
         '--merge[add it to the filter that the key there holds]' \
@@ -222,7 +222,7 @@ _bloomport() {
         '(-h --host)'{-h,--host}'[the server'\''s host (127.0.0.1)]:host: ' \
         '(-p --port)'{-p,--port}'[the server'\''s port (6379)]:port: ' \
         '(-s --socket)'{-s,--socket}'[the server'\''s Unix socket, instead of host and port]:file:_files' \
-        '(-u --url)'{-u,--url}'[redis[s\]://[[user\]:password@\]host[:port\][/database\]]:url: ' \
+        '(-u --url)'{-u,--url}'[redis[s\]://[[user\]:password@\]host[:port\][/database\], unix:///path, or a socket'\''s path]:url: ' \
         '(-n --db)'{-n,--db}'[the database (0; list: all)]:number: ' \
         '--user=[the ACL user]:name: ' \
         '(-a --pass)'{-a,--pass}'[the password; better in REDISCLI_AUTH, which nobody sees]:password: ' \
@@ -234,12 +234,15 @@ _bloomport() {
         '--sni=[the host name to ask for in TLS]:host: ' \
         '--insecure[accept any certificate]' \
         '--cluster[find the node of a cluster that has the key]' \
-        '--sort=[utilisation (default), key, items, capacity, error or bytes]:order:(utilisation key items capacity error bytes)' \
+        '--sort=[state (default: what needs action first), utilisation, key, items, capacity, error, bytes]:order:(state utilisation key items capacity error bytes)' \
+        '--state=[only those: overfilled, full, nearly-full, many-layers, clock-behind, ok, with commas]:states:(overfilled full nearly-full many-layers clock-behind ok)' \
         '--watch[again and again, every 2 seconds unless told]' \
+        '(-q --quiet)'{-q,--quiet}'[print nothing: status 1 says that a filter is full or overfilled]' \
         '--help[this text]' \
         '*:file:_files' ;;
     size) _arguments -s \
         '--items=[how many items; K, M, G, T count in 1000]:number: ' \
+        '--capacity=[another name of --items]:number: ' \
         '--bits=[how many bits in all; K, M, G, T count in 1000]:number: ' \
         '--memory=[how many bytes in all; KB, MB, GB count in 1024]:size: ' \
         '--error=[false-positive rate, between 0 and 1]:rate: ' \
