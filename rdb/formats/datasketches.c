@@ -74,7 +74,8 @@ static const char *take_counted(struct reader *r, struct single *s) {
     const char *fault = single_take_bits(r, s);
     if (fault) return fault;
     s->seed.keys[1] = ones != NOT_COUNTED;
-    return ones == NOT_COUNTED || ones == bits_count(s->bits, s->nbytes) ? NULL : "count of set bits";
+    return ones == NOT_COUNTED || ones == bits_count(s->bits, s->nbytes) ? NULL
+                                                                         : "count of set bits";
 }
 
 static const char *datasketches_take(struct reader *r, const struct formats_options *options,
