@@ -19,7 +19,9 @@ exec "{cli}" -s "{socket}" --no-raw "$@"
 """
 BLOOMPORT = """#!/bin/sh
 case $1 in
-build | check | push | pull | add | list) command=$1; shift; exec "{tool}" "$command" -s "{socket}" "$@" ;;
+build | push | pull | add | list) command=$1; shift; exec "{tool}" "$command" -s "{socket}" "$@" ;;
+check)
+    case " $* " in *" --server "* | *" --key "*) shift; exec "{tool}" check -s "{socket}" "$@" ;; *) exec "{tool}" "$@" ;; esac ;;
 *) exec "{tool}" "$@" ;;
 esac
 """
