@@ -153,9 +153,23 @@ static inline unsigned byte_shift(const struct layer *layer) {
     return layer->layout == LAYOUT_COUNTING ? 1 : 3;
 }
 
-/* locate for every rule but RULE_STRIDE. */
+/* locate for RULE_SIP13. (Through a walk, a lookup in a batch took 1.29 times CLASSIC's time, and
+ * not 1.1.) */
+static void locate_keyed(const struct layer *layer, struct hash hash, uint64_t *pos, uint32_t from,
+                         uint32_t to) {
+    for (uint32_t i = from; i < to; i++) {
+        pos[i] = layer_position(layer, scheme_sip13_value(hash, i));
+        prefetch_line(layer->bits + (pos[i] >> byte_shift(layer)));
+    }
+}
+
+/* locate for the other rules but RULE_STRIDE. */
 static void locate_by_rule(const struct layer *layer, struct hash hash, uint64_t *pos,
                            uint32_t from, uint32_t to) {
+    if (layer->rule == RULE_SIP13) {
+        locate_keyed(layer, hash, pos, from, to);
+        return;
+    }
     struct walk walk = walk_of(layer, hash);
     for (uint32_t i = 0; i < from; i++) walk_next(&walk);
     for (uint32_t i = from; i < to; i++) {

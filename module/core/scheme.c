@@ -204,14 +204,6 @@ struct walk walk_begin(enum rule rule, struct hash hash, uint64_t nbits) {
     return rule == RULE_GO ? begin_go(walk) : walk;
 }
 
-static uint64_t sip13_value(const struct walk *walk, uint32_t i) {
-    const uint64_t prime = 0xffffffffffffffc5U;
-    uint64_t value = walk->a + i * walk->b;
-    if (i == 0) return value;
-    if (i == 1) return walk->b;
-    return value >= prime ? value - prime : value;
-}
-
 static uint64_t go_value(const struct walk *walk, uint32_t i) {
     uint64_t from = i % 2 == 0 ? walk->a : walk->b;
     uint64_t step = (i + i % 2) % 4 == 0 ? walk->c : walk->d;
@@ -246,7 +238,7 @@ uint64_t walk_next(struct walk *walk) {
     uint64_t sum = walk->a + i * walk->b;
     switch (walk->rule) {
     case RULE_STRIDE: return sum;
-    case RULE_SIP13: return sip13_value(walk, i);
+    case RULE_SIP13: return scheme_sip13_value((struct hash){walk->a, walk->b}, i);
     case RULE_FOLD32: return (uint32_t)sum >> 31 ? (uint32_t)~sum : (uint32_t)sum;
     case RULE_FOLD64: return sum >> 63 ? ~sum : sum;
     case RULE_MAGNITUDE: return sum >> 63 ? 0 - sum : sum;

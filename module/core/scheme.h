@@ -67,6 +67,7 @@ static inline bool scheme_exists(uint64_t number) {
 static inline struct hash scheme_hash(enum scheme scheme, const struct seed *seed, const void *item,
                                       size_t len) {
     if (scheme == SCHEME_XXH64) return hash_of_xxh64(item, len);
+    if (scheme == SCHEME_SIP13) return hash_of_sip13(seed, item, len);
     return scheme_row(scheme)->hash(seed, item, len);
 }
 
@@ -77,6 +78,15 @@ bool scheme_is_same_seed(enum scheme scheme, const struct seed *a, const struct 
 static inline uint64_t scheme_reach(enum scheme scheme, uint64_t nbits) {
     uint64_t reach = (uint64_t)1 << scheme_row(scheme)->reach_log2;
     return nbits < reach ? nbits : reach;
+}
+
+/* Value i of RULE_SIP13, the other rule of our own filters. */
+static inline uint64_t scheme_sip13_value(struct hash hash, uint32_t i) {
+    const uint64_t prime = 0xffffffffffffffc5U;
+    uint64_t value = hash.a + i * hash.b;
+    if (i == 0) return value;
+    if (i == 1) return hash.b;
+    return value >= prime ? value - prime : value;
 }
 
 struct walk {
