@@ -222,7 +222,7 @@ static bool take_seed(const char *text, size_t len, uint8_t bytes[HASH_SEED_BYTE
         memcpy(bytes, text, len);
         return true;
     }
-    if (len != 2 * HASH_SEED_BYTES) return false;
+    if (len != 2 * (size_t)HASH_SEED_BYTES) return false;
     for (size_t i = 0; i < HASH_SEED_BYTES; i++) {
         int high = hex_value(text[2 * i]), low = hex_value(text[2 * i + 1]);
         if (high < 0 || low < 0) return false;

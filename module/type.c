@@ -70,7 +70,7 @@ static bool switch_compression(const char *from, const char *to) {
  */
 static bool is_incompressible(const struct layer *layer) {
     bool is_dense = layer->layout != LAYOUT_COUNTING && layer->ones > layer->nbits / 5;
-    return is_dense && layer_array_bytes(layer) >= 64 * 1024;
+    return is_dense && layer_array_bytes(layer) >= 65536;
 }
 
 static void save_layer(RedisModuleIO *io, const struct layer *layer) {
@@ -205,8 +205,8 @@ static void on_free(void *value) {
     packed_free(value);
 }
 
-/* Above 64 the server frees in the background. Each layer counts one, and so does each page, since
- * returning pages to the kernel takes the time. */
+/* Above 64 the server frees in the background. Each layer counts one, and so do each 4 KiB, a page
+ * of most machines, since returning pages to the kernel takes the time. */
 static size_t on_free_effort(RedisModuleString *key, const void *value) {
     (void)key;
     struct packed_view view;

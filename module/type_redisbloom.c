@@ -91,7 +91,7 @@ static const char *load_layer(RedisModuleIO *io, uint64_t max_bytes, struct filt
 void *type_redisbloom_load(RedisModuleIO *io, int encver) {
     const char *fault = NULL;
     struct filter *filter = NULL;
-    struct redisbloom_fixed fixed;
+    struct redisbloom_fixed fixed = {0};
     uint64_t max_bytes = config_max_loaded_bytes(io);
     if (encver != TYPE_REDISBLOOM_ENCODING) {
         fault = "its encoding version is not 4, the only one known here";

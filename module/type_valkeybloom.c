@@ -136,7 +136,7 @@ static void count_ones(struct filter *filter) {
 void *type_valkeybloom_load(RedisModuleIO *io, int encver) {
     const char *fault = NULL;
     struct filter *filter = NULL;
-    struct valkeybloom_fixed fixed;
+    struct valkeybloom_fixed fixed = {0};
     uint64_t max_bytes = config_max_loaded_bytes(io);
     if (encver > TYPE_VALKEYBLOOM_ENCODING) {
         fault = "its encoding version is neither 1 nor 0, the only ones known here";

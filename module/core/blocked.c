@@ -28,25 +28,30 @@ static unsigned plain_add(uint8_t *block, uint32_t x) {
     return fresh;
 }
 
-/* ---- AVX2: the eight words at once ---------------------------------------------------------- */
+/* ---- The eight words at once: simd_contains and simd_add in the instructions of the CPU ------ */
 
 #if defined(__x86_64__)
 #include <immintrin.h>
-#define AVX2 __attribute__((target("avx2")))
+#define HAS_SIMD_CODE 1
+#define SIMD __attribute__((target("avx2")))
+
+static bool cpu_has_simd(void) {
+    return __builtin_cpu_supports("avx2");
+}
 
 /* The item's bits: one in each word. */
-static inline AVX2 __m256i item_mask(uint32_t x) {
+static inline SIMD __m256i item_mask(uint32_t x) {
     __m256i salts = _mm256_loadu_si256((const __m256i *)(const void *)SALTS);
     __m256i bit = _mm256_srli_epi32(_mm256_mullo_epi32(_mm256_set1_epi32((int)x), salts), 27);
     return _mm256_sllv_epi32(_mm256_set1_epi32(1), bit);
 }
 
-static AVX2 bool simd_contains(const uint8_t *block, uint32_t x) {
+static SIMD bool simd_contains(const uint8_t *block, uint32_t x) {
     __m256i words = _mm256_loadu_si256((const __m256i *)(const void *)block);
     return _mm256_testc_si256(words, item_mask(x));
 }
 
-static AVX2 unsigned simd_add(uint8_t *block, uint32_t x) {
+static SIMD unsigned simd_add(uint8_t *block, uint32_t x) {
     __m256i words = _mm256_loadu_si256((const __m256i *)(const void *)block);
     __m256i mask = item_mask(x);
     __m256i missing = _mm256_andnot_si256(words, mask);
@@ -57,7 +62,72 @@ static AVX2 unsigned simd_add(uint8_t *block, uint32_t x) {
     return BLOCKED_HASHES - (unsigned)__builtin_popcount((unsigned)lanes);
 }
 
-static AVX2 void simd_contains_many(const uint8_t *bits, uint64_t nbits, const struct hash *hashes,
+#elif defined(__aarch64__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+#include <arm_neon.h>
+#define HAS_SIMD_CODE 1
+#define SIMD
+
+/* Every CPU of this architecture that runs Linux has NEON: the compiler relies on it too. */
+static bool cpu_has_simd(void) {
+    return true;
+}
+
+/* A block, or the item's bits in it: NEON's registers have four words each. */
+struct halves {
+    uint32x4_t low;
+    uint32x4_t high;
+};
+
+/* By bytes, which may lie at any address. */
+static inline struct halves load_block(const uint8_t *block) {
+    return (struct halves){vreinterpretq_u32_u8(vld1q_u8(block)),
+                           vreinterpretq_u32_u8(vld1q_u8(block + 16))};
+}
+
+static inline uint32x4_t mask_of(uint32_t x, const uint32_t *salts) {
+    uint32x4_t bit = vshrq_n_u32(vmulq_n_u32(vld1q_u32(salts), x), 27);
+    return vshlq_u32(vdupq_n_u32(1), vreinterpretq_s32_u32(bit));
+}
+
+/* The item's bits: one in each word. */
+static inline struct halves item_mask(uint32_t x) {
+    return (struct halves){mask_of(x, SALTS), mask_of(x, SALTS + 4)};
+}
+
+static inline struct halves bits_missing(struct halves words, struct halves mask) {
+    return (struct halves){vbicq_u32(mask.low, words.low), vbicq_u32(mask.high, words.high)};
+}
+
+static inline bool is_zero(struct halves words) {
+    return vmaxvq_u32(vorrq_u32(words.low, words.high)) == 0;
+}
+
+static bool simd_contains(const uint8_t *block, uint32_t x) {
+    return is_zero(bits_missing(load_block(block), item_mask(x)));
+}
+
+static unsigned simd_add(uint8_t *block, uint32_t x) {
+    struct halves words = load_block(block), mask = item_mask(x);
+    struct halves missing = bits_missing(words, mask);
+    if (is_zero(missing)) return 0;
+    vst1q_u8(block, vreinterpretq_u8_u32(vorrq_u32(words.low, mask.low)));
+    vst1q_u8(block + 16, vreinterpretq_u8_u32(vorrq_u32(words.high, mask.high)));
+    // vtst gives all ones, which is -1, for a word with a missing bit.
+    uint32x4_t found =
+        vaddq_u32(vtstq_u32(missing.low, missing.low), vtstq_u32(missing.high, missing.high));
+    return 0 - vaddvq_u32(found);
+}
+
+#else
+#define HAS_SIMD_CODE 0
+
+static bool cpu_has_simd(void) {
+    return false;
+}
+#endif
+
+#if HAS_SIMD_CODE
+static SIMD void simd_contains_many(const uint8_t *bits, uint64_t nbits, const struct hash *hashes,
                                     size_t n, bool *contained) {
     for (size_t i = 0; i < n; i++) {
         uint64_t hash = hashes[i].a;
@@ -65,26 +135,18 @@ static AVX2 void simd_contains_many(const uint8_t *bits, uint64_t nbits, const s
     }
 }
 
-static AVX2 void simd_add_many(uint8_t *bits, uint64_t nbits, const struct hash *hashes, size_t n,
+static SIMD void simd_add_many(uint8_t *bits, uint64_t nbits, const struct hash *hashes, size_t n,
                                unsigned *fresh) {
     for (size_t i = 0; i < n; i++) {
         uint64_t hash = hashes[i].a;
         fresh[i] = simd_add(bits + blocked_offset(nbits, hash), (uint32_t)hash);
     }
 }
-
-static bool cpu_has_simd(void) {
-    return __builtin_cpu_supports("avx2");
-}
 #else
 #define simd_contains plain_contains
 #define simd_add plain_add
 #define simd_contains_many plain_contains_many
 #define simd_add_many plain_add_many
-
-static bool cpu_has_simd(void) {
-    return false;
-}
 #endif
 
 static void plain_contains_many(const uint8_t *bits, uint64_t nbits, const struct hash *hashes,

@@ -6,8 +6,8 @@
  *                               | word 0 | word 1 |  ...  | word 7 |  one bit in each word, from
  *                                                                     the hash's low half
  *
- * With AVX2, which is detected at run time, one instruction reads a block. Without it, plain C
- * gives the same bits. */
+ * With AVX2 (x86-64, detected at run time) one instruction reads a block, with NEON (arm64) two do.
+ * Elsewhere plain C gives the same bits. */
 
 #ifndef BLOOMPORT_BLOCKED_H
 #define BLOOMPORT_BLOCKED_H
@@ -48,7 +48,7 @@ unsigned blocked_add(uint8_t *bits, uint64_t nbits, uint64_t hash);
 void blocked_add_many(uint8_t *bits, uint64_t nbits, const struct hash *hashes, size_t n,
                       unsigned *fresh);
 
-/* For tests: switches AVX2 on, if the CPU has it, or off. Returns whether AVX2 is on now. */
+/* For tests: switches AVX2 or NEON on, if the CPU has it, or off. Returns whether it is on now. */
 bool blocked_use_simd(bool wanted);
 
 #endif

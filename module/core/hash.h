@@ -19,11 +19,18 @@
 #ifndef BLOOMPORT_HASH_H
 #define BLOOMPORT_HASH_H
 
+#if __SIZEOF_POINTER__ < 8
+#error "bloomport needs a 64-bit machine: filters are counted and addressed in 64 bits"
+#endif
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 
+/* 0: words are read by memcpy. Version 0.8.3, Debian 13's, otherwise reads bytes through a uint64_t
+ * pointer, against C's aliasing rules: test_codec failed where gcc 13 or 14 built it at -O3. */
+#define XXH_FORCE_MEMORY_ACCESS 0
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 

@@ -42,7 +42,7 @@ enum status layer_init(struct layer *layer, struct sizing size, struct geometry 
 #define HUGE_BYTES ((uint64_t)8 * 1024 * 1024)
 
 /* A layer is dense from this many set bits on. With one bit in 256 set, a page of 4 KiB has 128 on
- * average, so practically every page has been written to. */
+ * average, and a larger page has more: practically every page has been written to. */
 static uint64_t dense_ones(const struct layer *layer) {
     return layer->nbits / 256;
 }
@@ -57,12 +57,13 @@ void layer_advise_pages(struct layer *layer) {
     }
 }
 
-/* Copies the pages that have a set bit to memory that is all zero. Writing to a page makes it
- * resident; reading one that was never written to does not. */
-static void copy_set_pages(uint8_t *to, const uint8_t *from, size_t size) {
-    const size_t page = 4096;
-    for (size_t at = 0; at < size; at += page) {
-        size_t len = size - at < page ? size - at : page;
+/* Copies the pieces that have a set bit to memory that is all zero. Writing to a page makes it
+ * resident; reading one that was never written to does not. A piece is a page, or part of one where
+ * pages have 16 or 64 KiB. */
+static void copy_set_pieces(uint8_t *to, const uint8_t *from, size_t size) {
+    const size_t piece = 4096;
+    for (size_t at = 0; at < size; at += piece) {
+        size_t len = size - at < piece ? size - at : piece;
         if (bits_count(from + at, len) > 0) memcpy(to + at, from + at, len);
     }
 }
@@ -76,7 +77,7 @@ enum status layer_copy(struct layer *to, const struct layer *from) {
     to->bits = bits;
     layer_advise_pages(to);
     if (is_sparse) {
-        copy_set_pages(bits, from->bits, size);
+        copy_set_pieces(bits, from->bits, size);
     } else {
         memcpy(bits, from->bits, size);
     }
@@ -259,7 +260,9 @@ bool layer_contains(const struct layer *layer, struct hash hash) {
 
 /* In a layer whose bits are half set, three bits reject seven of eight absent items. So three lines
  * are prefetched first, and the others only for the items that pass. */
+#ifndef FIRST_HASHES
 #define FIRST_HASHES 3
+#endif
 
 static uint32_t first_hashes(const struct layer *layer) {
     return layer->nhashes < FIRST_HASHES ? layer->nhashes : FIRST_HASHES;

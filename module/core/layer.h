@@ -63,8 +63,11 @@ struct outcome {
 };
 
 /* A core can wait for some two dozen cache lines at once. Eight items with three first lines each
- * (layer.c) make 24. With 32 items per probe an item took twice as long. */
+ * (layer.c) make 24. With 32 items per probe an item took twice as long. `make bench-distances`
+ * tries other values on another CPU. */
+#ifndef PROBE_ITEMS
 #define PROBE_ITEMS 8
+#endif
 #define PROBE_MAX_HASHES 32 // layers with more, imported or foreign, are probed bit by bit
 
 /* Up to PROBE_ITEMS items and their positions in one layer. The caller sets n and the hashes; the

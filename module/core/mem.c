@@ -22,7 +22,6 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #ifdef __linux__
@@ -62,6 +61,12 @@ void mem_free(void *ptr) {
     if (ptr) hooks.release(ptr);
 }
 
+struct mem_pages mem_inner_pages(uintptr_t block, size_t size, size_t page) {
+    size_t head = (page - block % page) % page;
+    if (head >= size) return (struct mem_pages){size, 0};
+    return (struct mem_pages){head, (size - head) / page * page};
+}
+
 /* Zeroes pages by returning them to the kernel. False if the kernel refuses. */
 #ifdef __linux__
 static int zero_pages(unsigned char *from, unsigned char *to) {
@@ -76,16 +81,16 @@ static size_t page_size(void) {
 /* Whether a write to a huge page that is shared with a child process copies only a small page. */
 static bool kernel_copies_little(void) {
     struct utsname name;
-    int major = 0, minor = 0;
-    if (uname(&name) != 0 || sscanf(name.release, "%d.%d", &major, &minor) != 2) return false;
+    if (uname(&name) != 0) return false;
+    char *end;
+    long major = strtol(name.release, &end, 10);
+    long minor = *end == '.' ? strtol(end + 1, NULL, 10) : 0;
     return major > 5 || (major == 5 && minor >= 8);
 }
 
-/* Gives advice on the pages that lie entirely inside the block. */
 static void advise(unsigned char *block, size_t size, int advice) {
-    size_t page = page_size();
-    size_t head = (page - (uintptr_t)block % page) % page;
-    if (size > head) madvise(block + head, (size - head) / page * page, advice);
+    struct mem_pages inner = mem_inner_pages((uintptr_t)block, size, page_size());
+    if (inner.size > 0) madvise(block + inner.head, inner.size, advice);
 }
 
 void mem_use_huge_pages(void *block, size_t size) {
@@ -117,12 +122,11 @@ static size_t page_size(void) {
 void mem_zero(void *block, size_t size) {
     unsigned char *bytes = block;
     if (size >= LAZY_ZERO_BYTES) {
-        size_t page = page_size();
-        size_t head = (page - (uintptr_t)bytes % page) % page;
-        size_t pages = (size - head) / page * page;
-        if (zero_pages(bytes + head, bytes + head + pages)) {
-            memset(bytes, 0, head);
-            memset(bytes + head + pages, 0, size - head - pages);
+        struct mem_pages inner = mem_inner_pages((uintptr_t)bytes, size, page_size());
+        unsigned char *from = bytes + inner.head, *to = from + inner.size;
+        if (zero_pages(from, to)) {
+            memset(bytes, 0, inner.head);
+            memset(to, 0, size - inner.head - inner.size);
             return;
         }
     }

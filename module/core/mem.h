@@ -7,6 +7,7 @@
 #define BLOOMPORT_MEM_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 struct mem_hooks {
     void *(*try_alloc)(size_t size); // NULL if there is no memory; the contents are undefined
@@ -36,5 +37,12 @@ void mem_free(void *ptr);
  * happens. */
 void mem_use_huge_pages(void *block, size_t size);
 void mem_use_small_pages(void *block, size_t size);
+
+/* The pages that lie entirely inside a block: `size` bytes of them after the first `head` bytes.
+ * Kernels of arm64 have pages of 4, 16 or 64 KiB. Here for the unit tests. */
+struct mem_pages {
+    size_t head, size;
+};
+struct mem_pages mem_inner_pages(uintptr_t block, size_t size, size_t page);
 
 #endif

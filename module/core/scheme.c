@@ -114,7 +114,6 @@ static struct hash of_redisson(const struct seed *seed, const uint8_t *item, siz
 /* ---- The table ------------------------------------------------------------------------------ */
 
 #define BITS32 ((uint64_t)1 << 32)
-#define JAVA_BITS ((uint64_t)64 * INT32_MAX) // an array of longs in Java
 #define LINES_BITS (BITS32 * SCHEME_LINE_BITS)
 #define BIP37_BITS ((uint64_t)8 * 36000)
 
@@ -130,11 +129,11 @@ static const struct scheme_row ROWS[SCHEME_COUNT] = {
     [SCHEME_LEVELDB] = {"LEVELDB", "leveldb", of_leveldb, RULE_STRIDE, .shift = 32,
                         .reach_log2 = 32, .max_bits = BITS32, .grows = true},
     [SCHEME_GUAVA32] = {"GUAVA32", "guava32", of_guava32, RULE_FOLD32, .is_imported = true,
-                        .reach_log2 = 31, .max_bits = JAVA_BITS, .grows = true},
+                        .reach_log2 = 31, .max_bits = SCHEME_JAVA_BITS, .grows = true},
     [SCHEME_GUAVA64] = {"GUAVA64", "guava64", of_guava64, RULE_STRIDE, .is_imported = true,
                         .shift = 1, .wraps = true, PLAIN},
     [SCHEME_SPARK1] = {"SPARK1", "spark1", of_spark1, RULE_FOLD32, .is_imported = true,
-                       .reach_log2 = 31, .max_bits = JAVA_BITS, .grows = true},
+                       .reach_log2 = 31, .max_bits = SCHEME_JAVA_BITS, .grows = true},
     [SCHEME_SPARK2] = {"SPARK2", "spark2", of_spark2, RULE_FOLD64, .is_imported = true, PLAIN,
                        .seed_bytes = 4},
     [SCHEME_CASSANDRA2] = {"CASSANDRA2", "cassandra2", of_cassandra2, RULE_MAGNITUDE,
@@ -218,7 +217,7 @@ static uint64_t bip37_value(const struct walk *walk, uint32_t i) {
 /* Value i of a line: 9 bits of a number that is multiplied, or added to, each time. */
 static uint64_t line_value(struct walk *walk) {
     uint64_t value = walk->a + (walk->c >> 23);
-    walk->c = (uint32_t)walk->c * 0x9e3779b9U;
+    walk->c = (uint32_t)(walk->c * 0x9e3779b9U);
     return value;
 }
 

@@ -36,6 +36,9 @@ enum rule {
 /* More bits than any machine has. With this limit every sum of sizes fits into 64 bits. */
 #define SCHEME_MAX_BITS ((uint64_t)1 << 60)
 
+/* The bits of an array of longs in Java, whose length is an int. */
+#define SCHEME_JAVA_BITS ((uint64_t)64 * INT32_MAX)
+
 /* RULE_LINE and RULE_LINE4: m is a multiple of this. */
 #define SCHEME_LINE_BITS 512
 

@@ -207,7 +207,7 @@ bool sizing_as_redisbloom(uint64_t capacity, double error_rate, struct sizing *o
 
 bool sizing_as_valkeybloom(uint64_t capacity, double error_rate, struct sizing *out) {
     double bytes = ceil((double)capacity * log(error_rate) / (-8 * REAL_LN2 * REAL_LN2));
-    if (!(error_rate > 0 && bytes >= 1 && bytes <= (double)(SIZING_MAX_BITS / 8))) return false;
+    if (!(error_rate > 0 && bytes >= 1 && 8 * bytes <= (double)SIZING_MAX_BITS)) return false;
     double nhashes = round(8 * bytes / (double)capacity * REAL_LN2);
     if (!(nhashes <= SIZING_FOREIGN_HASHES)) return false;
     *out = (struct sizing){8 * (uint64_t)bytes, nhashes < 1 ? 1 : (uint32_t)nhashes};

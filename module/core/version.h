@@ -4,7 +4,7 @@
 #define BLOOMPORT_VERSION_H
 
 #define VERSION_MAJOR 0
-#define VERSION_MINOR 1
+#define VERSION_MINOR 2
 #define VERSION_PATCH 0
 
 #endif

@@ -21,7 +21,7 @@ static bool bip37_is_home(const struct filter *filter) {
 
 static const char *bip37_limit(const struct filter *filter, enum variant variant) {
     (void)variant;
-    return single_limit_to(filter, 8, MOST_BYTES * 8, MOST_HASHES);
+    return single_limit_to(filter, 8, (uint64_t)MOST_BYTES * 8, MOST_HASHES);
 }
 
 static uint64_t bip37_size(const struct filter *filter) {
@@ -66,11 +66,9 @@ static const char *bip37_take(struct reader *r, const struct formats_options *op
     return s->nhashes > MOST_HASHES ? "k" : single_take_bits(r, s);
 }
 
+/* BIP 37 has three values of the flags. */
 static bool bip37_recognise(const uint8_t *bytes, size_t len) {
-    struct reader r = {bytes, len, false};
-    struct single s = {0};
-    bool is_known_flag = len > 0 && bytes[len - 1] <= 2;
-    return is_known_flag && bip37_take(&r, NULL, &s) == NULL;
+    return len > 0 && bytes[len - 1] <= 2;
 }
 
 /* As bitcoinj: n = min(-N ln p / ln(2)^2, 288000) / 8 bytes, rounded down, with tweak 0 and flags
@@ -97,6 +95,7 @@ const struct format_row BIP37_ROW = {
     .size = bip37_size,
     .encode = bip37_encode,
     .take = bip37_take,
+    .is_marked = true,
     .recognise = bip37_recognise,
     .plan = bip37_plan,
 };

@@ -15,7 +15,6 @@
 #include <math.h>
 
 #define HEADER_BYTES 8
-#define MOST_BITS ((uint64_t)64 * INT32_MAX)
 
 static bool cassandra_is_home(const struct filter *filter) {
     return filter->scheme == SCHEME_CASSANDRA2 || filter->scheme == SCHEME_CASSANDRA3;
@@ -31,7 +30,7 @@ static const char *cassandra_limit(const struct filter *filter, enum variant var
                    ? "hash is that of Cassandra before 3.0, use VARIANT old"
                    : "hash is that of Cassandra 3.0 and later, use VARIANT 3.x or 4.x";
     }
-    return single_limit_to(filter, 64, MOST_BITS, SIZING_MOST_HASHES);
+    return single_limit_to(filter, 64, SCHEME_JAVA_BITS, SIZING_MOST_HASHES);
 }
 
 static uint64_t cassandra_size(const struct filter *filter) {
@@ -58,7 +57,7 @@ static const char *cassandra_take(struct reader *r, const struct formats_options
     s->nhashes = (uint32_t)take_be(r, 4);
     s->nbits = 64 * take_be(r, 4);
     if (r->bad) return "shorter than its header";
-    if (s->nbits > MOST_BITS) return "m";
+    if (s->nbits > SCHEME_JAVA_BITS) return "m";
     return options->variant == VARIANT_NONE ? "VARIANT is missing" : single_take_bits(r, s);
 }
 

@@ -4,6 +4,7 @@
 
 #include "rdb/formats/row.h"
 
+#include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
@@ -24,9 +25,9 @@ const char *formats_name(enum format format) {
 const char *formats_list(void) {
     static char list[16 * FORMAT_COUNT]; // names have 12 letters at most
     if (list[0] != '\0') return list;
-    for (int i = 0; i < FORMAT_COUNT; i++) {
-        if (i > 0) strcat(list, ", ");
-        strcat(list, WORDS[i]);
+    for (size_t i = 0, len = 0; i < FORMAT_COUNT; i++) {
+        const char *comma = i > 0 ? ", " : "";
+        len += (size_t)snprintf(list + len, sizeof(list) - len, "%s%s", comma, WORDS[i]);
     }
     return list;
 }
@@ -115,9 +116,21 @@ enum status formats_decode(enum format format, const uint8_t *bytes, size_t len,
     return *fault ? STATUS_CORRUPT : single_decode(&s, options, max_bytes, out, fault);
 }
 
+static bool is_accepted(const struct format_row *row, const uint8_t *bytes, size_t len) {
+    struct formats_options options = {.scheme = SCHEME_XXH64};
+    struct reader r = {bytes, len, false};
+    struct single s = {0};
+    return row->take(&r, &options, &s) == NULL;
+}
+
+static bool is_of(const struct format_row *row, const uint8_t *bytes, size_t len) {
+    if (row->is_marked && !is_accepted(row, bytes, len)) return false;
+    return row->recognise ? row->recognise(bytes, len) : row->is_marked;
+}
+
 bool formats_recognise(const uint8_t *bytes, size_t len, enum format *out) {
     for (int i = 0; i < FORMAT_COUNT; i++) {
-        if (!ROWS[i]->recognise || !ROWS[i]->recognise(bytes, len)) continue;
+        if (!is_of(ROWS[i], bytes, len)) continue;
         *out = (enum format)i;
         return true;
     }

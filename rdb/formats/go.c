@@ -46,12 +46,6 @@ static const char *go_take(struct reader *r, const struct formats_options *optio
     return length != s->nbits ? "length of the bit set" : single_take_bits(r, s);
 }
 
-static bool go_recognise(const uint8_t *bytes, size_t len) {
-    struct reader r = {bytes, len, false};
-    struct single s = {0};
-    return go_take(&r, NULL, &s) == NULL;
-}
-
 /* As NewWithEstimates(n, p). */
 static bool go_plan(const struct formats_request *request, struct single *s) {
     double n = (double)request->capacity;
@@ -73,6 +67,6 @@ const struct format_row GO_ROW = {
     .size = go_size,
     .encode = go_encode,
     .take = go_take,
-    .recognise = go_recognise,
+    .is_marked = true,
     .plan = go_plan,
 };

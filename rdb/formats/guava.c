@@ -11,7 +11,6 @@
 #include <math.h>
 
 #define HEADER_BYTES 6
-#define MOST_BITS ((uint64_t)64 * INT32_MAX)
 
 static bool guava_is_home(const struct filter *filter) {
     return filter->scheme == SCHEME_GUAVA32 || filter->scheme == SCHEME_GUAVA64;
@@ -19,7 +18,7 @@ static bool guava_is_home(const struct filter *filter) {
 
 static const char *guava_limit(const struct filter *filter, enum variant variant) {
     (void)variant;
-    return single_limit_to(filter, 64, MOST_BITS, UINT8_MAX);
+    return single_limit_to(filter, 64, SCHEME_JAVA_BITS, UINT8_MAX);
 }
 
 static uint64_t guava_size(const struct filter *filter) {
@@ -45,13 +44,7 @@ static const char *guava_take(struct reader *r, const struct formats_options *op
     s->nbits = 64 * take_be(r, 4);
     if (r->bad) return "shorter than its header";
     if (strategy > 1) return "strategy";
-    return s->nbits > MOST_BITS ? "m" : single_take_bits(r, s);
-}
-
-static bool guava_recognise(const uint8_t *bytes, size_t len) {
-    struct reader r = {bytes, len, false};
-    struct single s = {0};
-    return guava_take(&r, NULL, &s) == NULL;
+    return s->nbits > SCHEME_JAVA_BITS ? "m" : single_take_bits(r, s);
 }
 
 /* As Guava 33.4.0 and later create it. */
@@ -59,7 +52,7 @@ static bool guava_plan(const struct formats_request *request, struct single *s) 
     double rate = single_requested_rate(request);
     double bits = floor(single_textbook_bits(request->capacity, rate));
     double k = floor(-real_ln(rate) / REAL_LN2 + 0.5);
-    if (!(bits <= (double)MOST_BITS && k <= UINT8_MAX)) return false;
+    if (!(bits <= (double)SCHEME_JAVA_BITS && k <= UINT8_MAX)) return false;
     s->geometry = (struct geometry){LAYOUT_CLASSIC, SCHEME_GUAVA64};
     s->nbits = 64 * (uint64_t)ceil(bits / 64);
     s->nhashes = k < 1 ? 1 : (uint32_t)k;
@@ -75,6 +68,6 @@ const struct format_row GUAVA_ROW = {
     .size = guava_size,
     .encode = guava_encode,
     .take = guava_take,
-    .recognise = guava_recognise,
+    .is_marked = true,
     .plan = guava_plan,
 };

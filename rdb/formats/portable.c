@@ -35,13 +35,6 @@ static const char *portable_take(struct reader *r, const struct formats_options 
     return r->bad ? "shorter than its header" : single_take_bits(r, s);
 }
 
-static bool portable_recognise(const uint8_t *bytes, size_t len) {
-    struct formats_options options = {.scheme = SCHEME_XXH64};
-    struct reader r = {bytes, len, false};
-    struct single s = {0};
-    return portable_take(&r, &options, &s) == NULL;
-}
-
 const struct format_row PORTABLE_ROW = {
     .takes = TAKES_CAPACITY | TAKES_EXPANSION | TAKES_HASH,
     .is_home = portable_is_home,
@@ -49,5 +42,5 @@ const struct format_row PORTABLE_ROW = {
     .size = portable_size,
     .encode = portable_encode,
     .take = portable_take,
-    .recognise = portable_recognise,
+    .is_marked = true,
 };

@@ -18,7 +18,7 @@ static bool rocksdb_is_home(const struct filter *filter) {
 
 static const char *rocksdb_limit(const struct filter *filter, enum variant variant) {
     (void)variant;
-    return single_limit_to(filter, LINE_BYTES * 8, (uint64_t)UINT32_MAX * LINE_BYTES * 8,
+    return single_limit_to(filter, (uint64_t)LINE_BYTES * 8, (uint64_t)UINT32_MAX * LINE_BYTES * 8,
                            SIZING_MAX_HASHES);
 }
 
@@ -70,12 +70,6 @@ static const char *rocksdb_take(struct reader *r, const struct formats_options *
     return s->nhashes > SIZING_MAX_HASHES ? "k" : single_take_bits(r, s);
 }
 
-static bool rocksdb_recognise(const uint8_t *bytes, size_t len) {
-    struct reader r = {bytes, len, false};
-    struct single s = {0};
-    return rocksdb_take(&r, NULL, &s) == NULL;
-}
-
 /* ---- RocksDB's sizes ------------------------------------------------------------------------ */
 
 /* The k that RocksDB takes for so many thousandths of a bit per key. */
@@ -122,6 +116,6 @@ const struct format_row ROCKSDB_ROW = {
     .size = rocksdb_size,
     .encode = rocksdb_encode,
     .take = rocksdb_take,
-    .recognise = rocksdb_recognise,
+    .is_marked = true,
     .plan = rocksdb_plan,
 };

@@ -43,8 +43,10 @@ struct format_row {
     enum status (*decode)(struct reader *r, const struct formats_options *options,
                           uint64_t max_bytes, struct filter **out, const char **fault);
 
-    /* Whether the first bytes, and the length where they state it, are those of this format. NULL:
-     * there is nothing to recognise it by. */
+    /* How to recognise the format. `is_marked`: what `take` accepts is of this format, since the
+     * fields state the length. `recognise`: a further condition, or the only one. A format that has
+     * neither has nothing to recognise it by. */
+    bool is_marked;
     bool (*recognise)(const uint8_t *bytes, size_t len);
 
     /* The size that the format's own program would choose. False: it has none. NULL: filters of

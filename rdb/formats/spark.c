@@ -11,8 +11,6 @@
 
 #include <math.h>
 
-#define MOST_BITS ((uint64_t)64 * INT32_MAX)
-
 static bool spark_is_home(const struct filter *filter) {
     return filter->scheme == SCHEME_SPARK1 || filter->scheme == SCHEME_SPARK2;
 }
@@ -23,7 +21,7 @@ static const char *spark_limit(const struct filter *filter, enum variant variant
         return own == VARIANT_V1 ? "hash is that of Spark's version 1, use v1"
                                  : "hash is that of Spark's version 2, use v2";
     }
-    return single_limit_to(filter, 64, MOST_BITS, SIZING_MOST_HASHES);
+    return single_limit_to(filter, 64, SCHEME_JAVA_BITS, SIZING_MOST_HASHES);
 }
 
 static uint64_t spark_size(const struct filter *filter) {
@@ -51,13 +49,7 @@ static const char *spark_take(struct reader *r, const struct formats_options *op
     s->nbits = 64 * take_be(r, 4);
     if (r->bad) return "shorter than its header";
     if (version < 1 || version > 2) return "version";
-    return s->nbits > MOST_BITS ? "m" : single_take_bits(r, s);
-}
-
-static bool spark_recognise(const uint8_t *bytes, size_t len) {
-    struct reader r = {bytes, len, false};
-    struct single s = {0};
-    return spark_take(&r, NULL, &s) == NULL;
+    return s->nbits > SCHEME_JAVA_BITS ? "m" : single_take_bits(r, s);
 }
 
 /* As BloomFilter.create(n, p), with seed 0. Every Spark reads V1. Its positions end at 2^31, so a
@@ -66,7 +58,7 @@ static bool spark_plan(const struct formats_request *request, struct single *s) 
     double n = (double)request->capacity;
     double bits = floor(single_textbook_bits(request->capacity, single_requested_rate(request)));
     double k = floor(bits / n * REAL_LN2 + 0.5);
-    if (!(bits <= (double)MOST_BITS && k <= SIZING_MOST_HASHES)) return false;
+    if (!(bits <= (double)SCHEME_JAVA_BITS && k <= SIZING_MOST_HASHES)) return false;
     s->nbits = 64 * (uint64_t)ceil(bits / 64);
     bool is_small = s->nbits <= scheme_reach(SCHEME_SPARK1, s->nbits);
     bool is_v1 = request->variant == VARIANT_NONE ? is_small : request->variant == VARIANT_V1;
@@ -85,6 +77,6 @@ const struct format_row SPARK_ROW = {
     .size = spark_size,
     .encode = spark_encode,
     .take = spark_take,
-    .recognise = spark_recognise,
+    .is_marked = true,
     .plan = spark_plan,
 };

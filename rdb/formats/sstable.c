@@ -74,17 +74,10 @@ static const char *sstable_take(struct reader *r, const struct formats_options *
     return can_export_again(s->nbits, capacity, bits_per_key) ? NULL : "bits per key";
 }
 
-static bool sstable_recognise(const uint8_t *bytes, size_t len) {
-    struct formats_options options = {.scheme = SCHEME_XXH64};
-    struct reader r = {bytes, len, false};
-    struct single s = {0};
-    return sstable_take(&r, &options, &s) == NULL;
-}
-
 const struct format_row SSTABLE_ROW = {
     .takes = TAKES_CAPACITY | TAKES_EXPANSION | TAKES_HASH,
     .size = sstable_size,
     .encode = sstable_encode,
     .take = sstable_take,
-    .recognise = sstable_recognise,
+    .is_marked = true,
 };

@@ -63,25 +63,25 @@ static uint64_t check_all(const struct filter *filter, struct items *items,
 
 /* ---- A filter on a server ------------------------------------------------------------------ */
 
-struct asked {
+struct selection {
     const struct options *options;
     uint64_t selected;
 };
 
 static void take_answer(void *context, const uint8_t *line, size_t len, bool is_there) {
-    struct asked *asked = context;
-    if (is_there == asked->options->absent) return;
-    asked->selected++;
-    if (asked->options->count) return;
+    struct selection *selection = context;
+    if (is_there == selection->options->absent) return;
+    selection->selected++;
+    if (selection->options->count) return;
     const struct item item = {.line = line, .line_len = len};
-    print_item(&item, asked->options->how.nul ? '\0' : '\n');
+    print_item(&item, selection->options->how.nul ? '\0' : '\n');
     if (ferror(stdout)) report_lost_output();
 }
 
 static uint64_t check_server(struct items *items, const struct options *options, uint64_t bytes) {
     if (!options->key) tool_die("--key is missing");
     static struct stream stream;
-    struct asked asked = {.options = options};
+    struct selection selection = {.options = options};
     struct server *server = server_open(&options->server);
     bool exists = false;
     const char *error = server_exists(server, options->key, &exists);
@@ -90,11 +90,11 @@ static uint64_t check_server(struct items *items, const struct options *options,
     stream_open(&stream, server, options, false);
     stream.wants_lines = options->how.hex || options->how.column;
     stream.answer = take_answer;
-    stream.context = &asked;
+    stream.context = &selection;
     stream_run(&stream, items, bytes);
     stream_close(&stream);
     server_close(server);
-    return asked.selected;
+    return selection.selected;
 }
 
 /* ---- Both --------------------------------------------------------------------------------- */

@@ -78,9 +78,11 @@ static void print_bash_values(void) {
         print_bash_kind(kinds[i]);
         const char *words = words_of(kinds[i]);
         if (words) {
-            printf(")\n        COMPREPLY=($(compgen -W '%s' -- \"$current\")); return ;;\n", words);
+            printf(
+                ")\n        mapfile -t COMPREPLY < <(compgen -W '%s' -- \"$current\"); return ;;\n",
+                words);
         } else {
-            puts(")\n        COMPREPLY=($(compgen -f -- \"$current\")); return ;;");
+            puts(")\n        mapfile -t COMPREPLY < <(compgen -f -- \"$current\"); return ;;");
         }
     }
     puts("    esac");
@@ -102,19 +104,20 @@ static void print_bash(void) {
         "    local commands='",
         stdout);
     for (size_t i = 0; i < table_ncommands; i++) printf("%s ", table_commands[i].name);
-    puts(
-        "help'\n"
-        "    if [ \"$COMP_CWORD\" -eq 1 ]; then\n"
-        "        COMPREPLY=($(compgen -W \"$commands --help --version\" -- \"$current\")); return\n"
-        "    fi");
+    puts("help'\n"
+         "    if [ \"$COMP_CWORD\" -eq 1 ]; then\n"
+         "        mapfile -t COMPREPLY < <(compgen -W \"$commands --help --version\" -- "
+         "\"$current\"); return\n"
+         "    fi");
     print_bash_values();
     puts("    case ${COMP_WORDS[1]} in\n    help) words=$commands; current=${current:-} ;;");
     for (size_t i = 0; i < table_ncommands; i++) print_bash_command(&table_commands[i]);
     puts("    esac\n"
          "    [ \"${COMP_WORDS[1]}\" = completion ] && words='bash zsh fish'\n"
          "    case ${COMP_WORDS[1]}:$current in\n"
-         "    help:*|completion:*|*:-*) COMPREPLY=($(compgen -W \"$words\" -- \"$current\")) ;;\n"
-         "    *) COMPREPLY=($(compgen -f -- \"$current\")) ;;\n"
+         "    help:*|completion:*|*:-*) mapfile -t COMPREPLY < <(compgen -W \"$words\" -- "
+         "\"$current\") ;;\n"
+         "    *) mapfile -t COMPREPLY < <(compgen -f -- \"$current\") ;;\n"
          "    esac\n"
          "}\n"
          "complete -o filenames -F _bloomport bloomport");

@@ -10,8 +10,6 @@
 #include <zlib.h>
 #include <zstd.h>
 
-#define ROOM ((size_t)128 * 1024) // what zstd recommends, about
-
 static const struct {
     const char *magic, *name;
     size_t len;
@@ -24,7 +22,6 @@ static const struct {
 struct decoder {
     enum decoder_kind kind;
     const char *name;
-    uint8_t *room;
     size_t at, end;  // room[at..end) is not decoded yet
     bool is_over;    // the file has no more bytes
     bool is_done;    // all is decoded
@@ -33,6 +30,7 @@ struct decoder {
     z_stream gzip;
     ZSTD_DStream *zstd;
     lzma_stream xz;
+    uint8_t room[];
 };
 
 enum decoder_kind decoder_recognise(const uint8_t *bytes, size_t len, bool *is_short) {
@@ -51,8 +49,8 @@ static _Noreturn void refuse(const struct decoder *decoder, const char *what) {
 }
 
 struct decoder *decoder_new(enum decoder_kind kind, const char *name) {
-    struct decoder *decoder = tool_alloc(sizeof(*decoder));
-    *decoder = (struct decoder){.kind = kind, .name = name, .room = tool_alloc(ROOM)};
+    struct decoder *decoder = tool_alloc(sizeof(*decoder) + DECODER_ROOM);
+    *decoder = (struct decoder){.kind = kind, .name = name};
     bool is_ready = false;
     decoder->xz = (lzma_stream)LZMA_STREAM_INIT;
     if (kind == DECODER_GZIP) is_ready = inflateInit2(&decoder->gzip, 15 + 16) == Z_OK;
@@ -69,7 +67,6 @@ void decoder_free(struct decoder *decoder) {
     if (decoder->kind == DECODER_GZIP) inflateEnd(&decoder->gzip);
     if (decoder->kind == DECODER_ZSTD) ZSTD_freeDStream(decoder->zstd);
     if (decoder->kind == DECODER_XZ) lzma_end(&decoder->xz);
-    mem_free(decoder->room);
     mem_free(decoder);
 }
 
@@ -77,7 +74,7 @@ uint8_t *decoder_room(struct decoder *decoder, size_t *size) {
     memmove(decoder->room, decoder->room + decoder->at, decoder->end - decoder->at);
     decoder->end -= decoder->at;
     decoder->at = 0;
-    *size = ROOM - decoder->end;
+    *size = DECODER_ROOM - decoder->end;
     return decoder->room + decoder->end;
 }
 

@@ -10,6 +10,9 @@
 
 #define DECODER_MAGIC_MAX 6 // the longest magic number
 
+/* The bytes that a decoder has room for; about what zstd recommends. */
+#define DECODER_ROOM ((size_t)128 * 1024)
+
 enum decoder_kind { DECODER_NONE, DECODER_GZIP, DECODER_ZSTD, DECODER_XZ };
 
 /* What data that begins so is. *is_short: with more bytes the answer may be another one. */

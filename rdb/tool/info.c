@@ -46,12 +46,15 @@ static void print_layers(const struct filter *filter) {
     }
 }
 
-/* Writes a time as 2026-11-17T08:00:00.000Z. The year of the latest time there is has 9 digits. */
+/* Writes a time as 2026-11-17T08:00:00.000Z. The year of the latest time there is has 9 digits, and
+ * musl's strftime would put a plus sign before it. */
 static const char *print_time(uint64_t ms, char out[48]) {
     time_t seconds = (time_t)(ms / 1000);
     struct tm utc;
-    size_t len = strftime(out, 32, "%Y-%m-%dT%H:%M:%S", gmtime_r(&seconds, &utc));
-    snprintf(out + len, 16, ".%03uZ", (unsigned)(ms % 1000));
+    gmtime_r(&seconds, &utc);
+    size_t len = (size_t)snprintf(out, 16, "%d", 1900 + utc.tm_year);
+    len += strftime(out + len, 24, "-%m-%dT%H:%M:%S", &utc);
+    snprintf(out + len, 8, ".%03uZ", (unsigned)(ms % 1000));
     return out;
 }
 

@@ -85,8 +85,10 @@ static bool take_reply(struct entry *entry, const redisReply *reply) {
         if (reply->element[i]->str)
             take_field(entry, reply->element[i]->str, reply->element[i + 1]);
     }
-    bool is_full = !entry->grows && entry->items >= entry->capacity;
-    if (!*entry->state) strcpy(entry->state, is_full ? "full" : "ok"); // BF.INFO has no state
+    if (!*entry->state) { // BF.INFO has no state
+        bool is_full = !entry->grows && entry->items >= entry->capacity;
+        snprintf(entry->state, sizeof(entry->state), "%s", is_full ? "full" : "ok");
+    }
     entry->utilisation = entry->capacity ? (double)entry->items / (double)entry->capacity : 0;
     return true;
 }
@@ -187,7 +189,7 @@ static size_t find_databases(struct server *server, int out[MOST_DATABASES]) {
     size_t n = 0;
     for (const char *at = reply->str ? reply->str : ""; (at = strstr(at, "\ndb")) != NULL;) {
         at += 3;
-        if (n < MOST_DATABASES) out[n++] = atoi(at);
+        if (n < MOST_DATABASES) out[n++] = (int)strtol(at, NULL, 10);
     }
     return n;
 }

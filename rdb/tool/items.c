@@ -127,6 +127,7 @@ static void begin_input(struct items *items, size_t from) {
     } while (n > 0 && is_short && kind == DECODER_NONE);
     items->is_over = n == 0;
     if (kind == DECODER_NONE) return;
+    _Static_assert(DECODER_ROOM >= BUFFER_BYTES, "what was read fits into the decoder");
     items->decoder = decoder_new(kind, items->name);
     size_t len = items->end - from, room;
     memcpy(decoder_room(items->decoder, &room), items->buffer + from, len);

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define PIECE "1000" // members asked for at a time
+#define PIECE "1000" // members in a reply
 #define PIECE_NUMBER 1000
 
 static const struct {

@@ -166,10 +166,13 @@ static int next_row(const struct command *command, int argc, char **argv,
     int found = getopt_long(argc, argv, share->shorts, share->longs, NULL);
     const char *word = argv[optind - 1];
     if (found == -1) return -1;
+    if (!word) word = argv[optind - 2]; // musl's optind counts a missing value
     // "-h" alone is a cry for help, where it is no host.
     if (found == ':' && strcmp(word, "-h") == 0) found = 256 + row_of_letter(command, 'h');
     if (found == ':') tool_die("%s needs a value, see bloomport help %s", word, command->name);
-    if (found == '?') help_refuse_option(command, word);
+    char letter[3] = {'-', (char)optopt, '\0'}; // of a group like -qz, which optind has not passed
+    bool is_letter = optopt > 0 && optopt < 256;
+    if (found == '?') help_refuse_option(command, is_letter ? letter : word);
     return found >= 256 ? found - 256 : row_of_letter(command, found);
 }
 

@@ -89,7 +89,7 @@ static struct config read_config(struct server *server, const char *key) {
 
 static bool is_same(const struct config *a, const struct config *b) {
     return a->nbits == b->nbits && a->capacity == b->capacity && a->nhashes == b->nhashes &&
-           memcmp(&a->error_rate, &b->error_rate, sizeof(a->error_rate)) == 0;
+           a->error_rate == b->error_rate;
 }
 
 /* ---- The bits ------------------------------------------------------------------------------- */

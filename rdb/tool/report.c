@@ -46,22 +46,27 @@ void report_make_printable(char *text) {
     }
 }
 
+/* Prints one line to standard error, with what a terminal would not show replaced. */
+static void print_line(const char *before, const char *format, va_list args) {
+    char text[8192];
+    vsnprintf(text, sizeof(text), format, args);
+    report_make_printable(text);
+    fprintf(stderr, "%s%s\n", before, text);
+}
+
 void tool_die(const char *format, ...) {
     static atomic_flag is_dying = ATOMIC_FLAG_INIT;
     while (atomic_flag_test_and_set(&is_dying)) pause(); // one line, of one thread
-    char text[8192];
     va_list args;
     va_start(args, format);
-    vsnprintf(text, sizeof(text), format, args);
+    print_line("bloomport: ", format, args);
     va_end(args);
-    report_make_printable(text);
-    fprintf(stderr, "bloomport: %s\n", text);
     output_abandon();
     fflush(stdout);
     _exit(TOOL_TROUBLE); // memory that is still allocated is no leak
 }
 
-/* The pipe is asked and not errno, which calls after the failed write may have changed. */
+/* The state of the pipe decides, not errno, which calls after the failed write may have changed. */
 void report_lost_output(void) {
     struct pollfd output = {.fd = STDOUT_FILENO};
     bool is_closed = poll(&output, 1, 0) > 0 && output.revents & POLLERR;
@@ -81,13 +86,10 @@ void report_begin(bool is_quiet) {
 
 void report_note(const char *format, ...) {
     if (report.is_quiet) return;
-    char text[8192];
     va_list args;
     va_start(args, format);
-    vsnprintf(text, sizeof(text), format, args);
+    print_line("", format, args);
     va_end(args);
-    report_make_printable(text);
-    fprintf(stderr, "%s\n", text);
 }
 
 void report_waiting(char **paths, int npaths) {

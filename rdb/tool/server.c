@@ -215,10 +215,10 @@ static bool follow(struct server *server, const char *text) {
     char host[256];
     const char *slot = strchr(text, ' '), *address = slot ? strchr(slot + 1, ' ') : NULL;
     const char *colon = address ? strrchr(address, ':') : NULL;
-    int port = colon ? atoi(colon + 1) : 0;
+    long port = colon ? strtol(colon + 1, NULL, 10) : 0;
     if (port < 1 || port > 65535 || colon - address > 255) return false;
     snprintf(host, sizeof(host), "%.*s", (int)(colon - address - 1), address + 1);
-    server_go_to(server, host, port);
+    server_go_to(server, host, (int)port);
     return true;
 }
 
@@ -254,7 +254,7 @@ const char *server_words(struct server *server, int argc, const char **argv) {
     return server_call(server, argc, argv, lens);
 }
 
-/* What kind of value a key holds, in the server's word; "" if that cannot be told. */
+/* What kind of value a key holds, in the server's word; "" if the server does not say. */
 static void type_of(struct server *server, const char *key, char out[64]) {
     const char *words[] = {"TYPE", key};
     bool is_told = !server_words(server, 2, words) && server->reply->type == REDIS_REPLY_STATUS;

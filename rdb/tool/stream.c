@@ -80,7 +80,7 @@ static void gather(struct stream *stream, const struct item *item) {
 /* ---- Ending early ------------------------------------------------------------------------- */
 
 /* The key is no filter: no line is one to continue from. What is under way gets its answers, so
- * that the server can be asked what the key is. */
+ * that the server can say what the key is. */
 static _Noreturn void die_of_type(struct stream *stream, const char *error) {
     while (--stream->n > 0) server_receive(stream->server);
     server_die(stream->server, stream->key, error);

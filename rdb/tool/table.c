@@ -176,7 +176,7 @@ const struct option_row table_options[] = {
      "state (default: what needs action first), utilisation, key, items, capacity, error, bytes"},
     {OPTION_STATE, 0, "state", "states", LIST,
      "only those: overfilled, full, nearly-full, many-layers, clock-behind, ok, with commas"},
-    {OPTION_WATCH, 0, "watch", "[seconds]", LIST, "again and again, every 2 seconds unless told"},
+    {OPTION_WATCH, 0, "watch", "[seconds]", LIST, "again and again, every 2 seconds by default"},
     {OPTION_QUIET, 'q', "quiet", NULL, BUILD | CHECK | MERGE | CONVERT | PUSH | PULL | COPY | ADD,
      "no summary and no notes on standard error"},
     {OPTION_QUIET, 'q', "quiet", NULL, LIST,

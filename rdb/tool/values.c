@@ -44,7 +44,8 @@ static double take_unit(const char **end, double step) {
     const char *at = **end ? strchr(units, **end) : NULL;
     if (!at) return 1;
     ++*end;
-    return pow(step, (double)((at - units) / 2 + 1));
+    int power = (int)(at - units) / 2 + 1;
+    return pow(step, power);
 }
 
 /* A whole number from 1 on: digits alone are exact where a double is not. A number with a unit may

@@ -12,29 +12,22 @@ from secured import PASSWORD, URL_PASSWORD, Cluster, Secured
 from test_growing import facts_of
 from test_manners import said
 from test_push import dump, heed_signals
-from test_tool import OTHERS, TOOL, WORDS, lines, r, run, server  # noqa: F401  (fixtures)
+from test_tool import OTHERS, TOOL, WORDS, emptied, lines, r, run, server  # noqa: F401  (fixtures)
 
 from filters import until
-from redis_server import INSTRUMENTED, Server
+from redis_server import INSTRUMENTED, served
 from redisbloom import FIXTURES
 from formats_model import RedisBloom
 
 
 @pytest.fixture(scope="module")
 def other_server():
-    other = Server(tcp=True)
-    try:
-        yield other.start()
-    finally:
-        other.close()
+    yield from served(tcp=True)
 
 
 @pytest.fixture
 def other(other_server):
-    client = other_server.client()
-    client.flushall()
-    yield client
-    other_server.check_alive()
+    yield from emptied(other_server)
 
 
 @pytest.fixture

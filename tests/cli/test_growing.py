@@ -71,7 +71,7 @@ def test_a_large_one_grows_too(tmp_path):
 # push
 
 
-def test_the_items_that_push_tells_are_those_that_build_told_as_new(tmp_path, server, r):  # noqa: F811
+def test_push_states_as_many_items_as_build_counted_as_new(tmp_path, server, r):  # noqa: F811
     """Exact counts, estimates, and items that are all new."""
     path = tmp_path / "f"
     million = [b"%d" % i for i in range(1_200_000)]  # over 1 MiB of bits: the count is an estimate

@@ -123,7 +123,9 @@ def test_a_missing_column_is_named_with_its_file_and_line(tmp_path):
     assert "not one character" in run("build", "--column", 1, "--delimiter", "::", status=2)
     csv.write_bytes(b"a,b\nc")
     assert "line 2 has 1 column and not 2" in run("build", "--column", 2, "--delimiter", ",", csv, status=2)
-    assert "line 1 (3 of all inputs) has 2 columns" in run("build", "--column", 3, "--delimiter", ",", "--from-line", 3, csv, csv,
+    other = tmp_path / "other.csv"
+    other.write_bytes(b"a,b\n")  # one line that is wrong: of several, any thread may find its own first
+    assert "line 1 (3 of all inputs) has 2 columns" in run("build", "--column", 3, "--delimiter", ",", "--from-line", 3, csv, other,
                                                            status=2)
     first = tmp_path / "first.csv"
     first.write_bytes(b"1,2\n3,4")  # its last line has no newline

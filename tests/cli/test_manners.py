@@ -67,6 +67,16 @@ def test_a_misspelt_word_gets_a_suggestion(words, expected):
     assert expected in run(*words, status=2)
 
 
+@pytest.mark.parametrize("words", [["-o"], ["words", "-o"], ["words", "--output"], ["-q", "words", "-qo"]])
+def test_an_option_without_its_value_is_named(words):
+    assert "%s needs a value, see bloomport help build" % words[-1] in run("build", *words, status=2)
+
+
+@pytest.mark.parametrize("words, named", [(["-z", "f"], "-z"), (["-zq", "f"], "-z"), (["-qz"], "-z"), (["--zq", "f"], "--zq")])
+def test_an_unknown_option_is_named_in_a_group_too(words, named):
+    assert "build has no option %s, see bloomport help build" % named in run("build", *words, status=2)
+
+
 def test_a_word_like_no_other_gets_none():
     for words in ["frobnicate"], ["build", "--frobnicate"], ["build", "--format", "foo"], ["info", "--key", "k"]:
         assert "did you mean" not in run(*words, status=2)
@@ -166,7 +176,7 @@ def completed_by_bash(line, cwd):
     script = ('source "$1"; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _bloomport; printf "%s\\n" "${COMPREPLY[@]}"')
     done = subprocess.run(["bash", "-c", script, "bash", COMPLETIONS / "bloomport.bash", *words], cwd=cwd, check=True,
                           stdout=subprocess.PIPE, text=True)
-    return done.stdout.split()
+    return [word for word in done.stdout.splitlines() if word]
 
 
 def test_bash_completes_commands_options_values_and_files(tmp_path):
@@ -178,6 +188,8 @@ def test_bash_completes_commands_options_values_and_files(tmp_path):
     assert "valkeybloom" in completed_by_bash("bloomport convert --to ", tmp_path)
     assert completed_by_bash("bloomport info us", tmp_path) == ["users.bloom"]
     assert completed_by_bash("bloomport build -o us", tmp_path) == ["users.bloom"]
+    (tmp_path / "two words.bloom").write_bytes(b"")
+    assert completed_by_bash("bloomport info tw", tmp_path) == ["two words.bloom"]
     assert completed_by_bash("bloomport help che", tmp_path) == ["check"]
     assert completed_by_bash("bloomport completion z", tmp_path) == ["zsh"]
 

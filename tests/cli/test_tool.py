@@ -20,7 +20,7 @@ REPO = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(REPO / "tests" / "server"))
 
 from formats_model import RedisBloom  # noqa: E402  (found by the line above)
-from redis_server import Server  # noqa: E402
+from redis_server import served  # noqa: E402
 from redisbloom import FIXTURES, PROBES  # noqa: E402
 
 TOOL = os.environ.get("BLOOMPORT_TOOL", str(REPO / "build" / "bloomport"))
@@ -76,19 +76,20 @@ def built(tmp_path, words_file):
 
 @pytest.fixture(scope="module")
 def server():
-    server = Server(tcp=True)
-    try:
-        yield server.start()
-    finally:
-        server.close()
+    yield from served(tcp=True)
 
 
-@pytest.fixture
-def r(server):
+def emptied(server):
+    """What a fixture yields from: a client of a server without keys, which lives on to the end."""
     client = server.client()
     client.flushall()
     yield client
     server.check_alive()
+
+
+@pytest.fixture
+def r(server):
+    yield from emptied(server)
 
 
 # build and check

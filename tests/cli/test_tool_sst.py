@@ -147,7 +147,7 @@ def test_every_damage_gives_an_error_or_a_filter_and_never_a_crash(tmp_path):
         paths[-1].write_bytes(data)
     done = subprocess.run([TOOL, "info", "--from", "sst", *paths], capture_output=True, check=False, timeout=120)
     assert done.returncode == 2, done.stderr
-    heading, *rows = done.stdout.decode().splitlines()
+    _, *rows = done.stdout.decode().splitlines()
     assert len(rows) == len(paths)
     good = sum(row.startswith("sst ") for row in rows)
     assert done.stderr.decode() == "bloomport: %d of %d files have no filter to show\n" % (len(paths) - good, len(paths))

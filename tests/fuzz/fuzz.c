@@ -21,6 +21,8 @@ _Noreturn void fuzz_fail(const char *claim, const char *file, int line) {
 
 #define MOST_BLOCKS 4096
 
+size_t fuzz_largest = FUZZ_LARGEST;
+
 static struct {
     void *blocks[MOST_BLOCKS]; // allocated and not freed
     size_t nblocks;
@@ -29,7 +31,7 @@ static struct {
 
 static void *take_block(size_t size) {
     heap.calls++;
-    if (heap.calls == heap.fail_at || size > FUZZ_LARGEST || heap.nblocks == MOST_BLOCKS) {
+    if (heap.calls == heap.fail_at || size > fuzz_largest || heap.nblocks == MOST_BLOCKS) {
         return NULL;
     }
     void *block = malloc(size);

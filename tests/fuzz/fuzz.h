@@ -27,6 +27,9 @@ _Noreturn void fuzz_fail(const char *claim, const char *file, int line);
 /* Installs the allocator: a block over FUZZ_LARGEST fails, and so does the `fail_at`-th call from
  * now on (0: none). */
 #define FUZZ_LARGEST ((size_t)1 << 16)
+
+/* The limit itself; a target whose code needs larger blocks raises it. */
+extern size_t fuzz_largest;
 void fuzz_begin(unsigned fail_at);
 void fuzz_fail_at(unsigned fail_at);
 

@@ -10,6 +10,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+static uint8_t *grown(uint8_t *data, size_t len) {
+    data = realloc(data, len);
+    if (!data) abort();
+    return data;
+}
+
 static void replay(const char *path) {
     FILE *file = fopen(path, "rb");
     if (!file) {
@@ -21,13 +27,13 @@ static void replay(const char *path) {
     uint8_t *data = NULL;
     size_t len = 0, got;
     do {
-        data = realloc(data, len + 65536);
-        got = data ? fread(data + len, 1, 65536, file) : 0;
+        data = grown(data, len + 65536);
+        got = fread(data + len, 1, 65536, file);
         len += got;
     } while (got > 0);
     fclose(file);
     // A block of exactly its length, so that a sanitizer sees its end.
-    data = realloc(data, len ? len : 1);
+    data = grown(data, len ? len : 1);
     LLVMFuzzerTestOneInput(data, len);
     free(data);
 }

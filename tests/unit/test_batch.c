@@ -450,7 +450,7 @@ static void run_a_random_program(uint64_t stream) {
 
 static void random_programs_of_windows_equal_one_by_one(void **state) {
     (void)state;
-    uint64_t programs = UNDER_ASAN ? 200 : 1500;
+    uint64_t programs = RUNS_SLOWLY ? 200 : 1500;
     for (uint64_t i = 0; i < programs; i++) run_a_random_program(1000 + i);
 }
 

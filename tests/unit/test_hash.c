@@ -80,7 +80,7 @@ static void xxh64_of_the_specification_gives_the_published_hashes(void **state) 
 static void both_words_of_xxh64_follow_the_specification_at_seeds_0_and_1(void **state) {
     (void)state;
     struct rng r = rng_seeded(1);
-    uint8_t bytes[300];
+    uint8_t bytes[300] = {0};
     for (size_t len = 0; len <= sizeof bytes; len++) {
         for (size_t i = 0; i < len; i++) bytes[i] = (uint8_t)rng_next(&r);
         struct hash hash = scheme_hash(SCHEME_XXH64, NULL, bytes, len);

@@ -21,7 +21,7 @@
 #define MIN_ANSWERS 1e6
 #define MAX_ANSWERS 1.5e7 // bounds the time of a cell
 #define LARGE 100000      // items from which answers take longer: half as many there
-#define SLOWER (UNDER_ASAN ? 16 : 1)
+#define SLOWER (RUNS_SLOWLY ? 16 : 1)
 
 /* ---- Items ---- */
 

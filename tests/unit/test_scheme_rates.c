@@ -17,7 +17,7 @@
 
 #include <math.h>
 
-#define SLOWER (UNDER_ASAN || UNDER_VALGRIND ? 16 : 1)
+#define SLOWER (RUNS_SLOWLY ? 16 : 1)
 #define TOLERANCE 1.1
 #define SIGMAS 4
 

@@ -3,23 +3,23 @@ _bloomport() {
     local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]} words=
     local commands='build check info merge convert push pull add copy list size completion help'
     if [ "$COMP_CWORD" -eq 1 ]; then
-        COMPREPLY=($(compgen -W "$commands --help --version" -- "$current")); return
+        mapfile -t COMPREPLY < <(compgen -W "$commands --help --version" -- "$current"); return
     fi
     case ${COMP_WORDS[1]}:$previous in
     build:--format|check:--format|info:--format|merge:--from|merge:--format|convert:--from|convert:--to|push:--format|pull:--format)
-        COMPREPLY=($(compgen -W 'portable sstable leveldb parquet redisbloom valkeybloom guava spark go cassandra bip37 rocksdb datasketches redisson dump sst ' -- "$current")); return ;;
+        mapfile -t COMPREPLY < <(compgen -W 'portable sstable leveldb parquet redisbloom valkeybloom guava spark go cassandra bip37 rocksdb datasketches redisson dump sst ' -- "$current"); return ;;
     build:--variant|check:--variant|info:--variant|merge:--variant|convert:--variant|push:--variant|pull:--variant)
-        COMPREPLY=($(compgen -W 'old 3.x 4.x v1 v2 ' -- "$current")); return ;;
+        mapfile -t COMPREPLY < <(compgen -W 'old 3.x 4.x v1 v2 ' -- "$current"); return ;;
     build:--layout|add:--layout|size:--layout)
-        COMPREPLY=($(compgen -W 'classic blocked counting ' -- "$current")); return ;;
+        mapfile -t COMPREPLY < <(compgen -W 'classic blocked counting ' -- "$current"); return ;;
     build:--hash|check:--hash|info:--hash|merge:--hash|convert:--hash|push:--hash|size:--hash)
-        COMPREPLY=($(compgen -W 'xxh64 fnv1a ' -- "$current")); return ;;
+        mapfile -t COMPREPLY < <(compgen -W 'xxh64 fnv1a ' -- "$current"); return ;;
     list:--sort)
-        COMPREPLY=($(compgen -W 'state utilisation key items capacity error bytes ' -- "$current")); return ;;
+        mapfile -t COMPREPLY < <(compgen -W 'state utilisation key items capacity error bytes ' -- "$current"); return ;;
     list:--state)
-        COMPREPLY=($(compgen -W 'overfilled full nearly-full many-layers clock-behind ok ' -- "$current")); return ;;
+        mapfile -t COMPREPLY < <(compgen -W 'overfilled full nearly-full many-layers clock-behind ok ' -- "$current"); return ;;
     build:--like|build:--output|build:-o|build:--socket|build:-s|build:--cacert|build:--cacertdir|build:--cert|build:--tls-key|check:--socket|check:-s|check:--cacert|check:--cacertdir|check:--cert|check:--tls-key|merge:--output|merge:-o|convert:--output|convert:-o|push:--socket|push:-s|push:--cacert|push:--cacertdir|push:--cert|push:--tls-key|pull:--output|pull:-o|pull:--socket|pull:-s|pull:--cacert|pull:--cacertdir|pull:--cert|pull:--tls-key|add:--socket|add:-s|add:--cacert|add:--cacertdir|add:--cert|add:--tls-key|copy:--cacert|copy:--cacertdir|copy:--cert|copy:--tls-key|list:--socket|list:-s|list:--cacert|list:--cacertdir|list:--cert|list:--tls-key)
-        COMPREPLY=($(compgen -f -- "$current")); return ;;
+        mapfile -t COMPREPLY < <(compgen -f -- "$current"); return ;;
     esac
     case ${COMP_WORDS[1]} in
     help) words=$commands; current=${current:-} ;;
@@ -38,8 +38,8 @@ _bloomport() {
     esac
     [ "${COMP_WORDS[1]}" = completion ] && words='bash zsh fish'
     case ${COMP_WORDS[1]}:$current in
-    help:*|completion:*|*:-*) COMPREPLY=($(compgen -W "$words" -- "$current")) ;;
-    *) COMPREPLY=($(compgen -f -- "$current")) ;;
+    help:*|completion:*|*:-*) mapfile -t COMPREPLY < <(compgen -W "$words" -- "$current") ;;
+    *) mapfile -t COMPREPLY < <(compgen -f -- "$current") ;;
     esac
 }
 complete -o filenames -F _bloomport bloomport

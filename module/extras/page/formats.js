@@ -1,4 +1,4 @@
-// The formats of filters in files: those of BF.EXPORT (rdb/FORMAT.md) that can be told from their bytes.
+// The formats of filters in files: those of BF.EXPORT (rdb/FORMAT.md) that can be recognised by their bytes.
 // Each reads the header of a file, or returns null if it is none of this format:
 //
 //   k, m           hashes and bits
