@@ -1,5 +1,5 @@
 # bloomport: every build, test and try-out starts here. `make help` lists the targets; those that
-# test and measure are in tests/targets.mk.
+# test and measure are in tests/targets.mk, those of releases in module/extras/release/release.mk.
 #
 #   V             if set, the commands are shown
 #   CI            if set, warnings are errors
@@ -50,8 +50,9 @@ SAY = @$(if $(V),:,printf '  %-7s %s\n')
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
 .SECONDARY:
-.PHONY: all run install uninstall deb completions page deps test format clean help
-include tests/targets.mk
+.PHONY: all run install uninstall completions page deps test format clean help
+include tests/targets.mk tests/platforms.mk module/extras/release/release.mk
+RULE_FILES := $(MAKEFILE_LIST)
 
 ##@ Use it
 all: $(SO) $(TOOL) ## build build/bloomport.so and the tool build/bloomport (the default)
@@ -86,10 +87,6 @@ uninstall: ## remove what `make install` installed: the same PREFIX= MODULE_DIR=
 	rm -f $(addprefix $(DESTDIR),$(INSTALLED))
 	rmdir --ignore-fail-on-non-empty $(addprefix $(DESTDIR),$(MODULE_DIR) $(PREFIX)/share/doc/bloomport/examples $(PREFIX)/share/doc/bloomport)
 
-deb: ## build/deb/bloomport_<version>_<arch>.deb: all that as a Debian package
-	@$(RUN_DEPS) deb
-	@MAKE='$(MAKE)' sh module/extras/debian/deb.sh build/deb
-
 completions: $(TOOL) ## write module/extras/completions again, from the tool's own table
 	for shell in bash zsh fish; do $(TOOL) completion $$shell >module/extras/completions/bloomport.$$shell || exit 1; done
 
@@ -108,19 +105,20 @@ format: ## clang-format all C files
 	$(CLANG_FORMAT) -i $(wildcard module/*.[ch] $(PURE_DIRS:%=%/*.[ch]) rdb/tool/*.[ch] tests/*/*.[ch])
 
 clean: ## remove what was built; keeps the fetched header and the data of `make run`
-	rm -rf $(addprefix build/,release asan deb tsan fuzz coverage valgrind bloomport.so bloomport)
+	rm -rf $(addprefix build/,release asan tsan fuzz coverage valgrind arm64 s390x musl deb debs dist 0.1.0 bloomport.so bloomport)
 
 help: ## this list
-	@sed -nE 's/^##@ (.*)/\n\1:/p; s/^([a-z-]+):.*## (.*)/\1|\2/p' Makefile tests/targets.mk | \
-	    awk -F'|' 'NF == 2 { $$0 = sprintf("  make %-12s %s", $$1, $$2) } { print }'
+	@sed -nE 's/^##@ (.*)/\n\1:/p; s/^([a-z0-9-]+):.*## (.*)/\1|\2/p' $(RULE_FILES) | \
+	    awk -F'|' 'NF == 2 { $$0 = sprintf("  make %-18s %s", $$1, $$2) } { print }'
 
 # Only RedisModule_OnLoad may be exported: the server would replace any other function of the module
-# by its own of the same name. The sanitizers export symbols of their own.
+# by its own of the same name. The sanitizers export symbols of their own; musl's start files export
+# _init and _fini, which the loader calls by their addresses.
 $(SO): $(GLUE_OBJ) $(PURE_OBJ)
 	$(SAY) LINK $@
 	$(Q)$(CC) $(SANITIZE) $(LDFLAGS) -pthread -shared -o $@ $^ -lm
 ifeq ($(SANITIZE),)
-	@exported=$$(nm -D --defined-only $@ | awk '{print $$3}'); \
+	@exported=$$(nm -D --defined-only $@ | awk '$$3 !~ /^_(init|fini)$$/ {print $$3}'); \
 	test "$$exported" = RedisModule_OnLoad || \
 	    { echo "$@ must export RedisModule_OnLoad only, it exports:" $$exported >&2; exit 1; }
 endif
@@ -131,12 +129,12 @@ $(TOOL): $(TOOL_OBJ) $(PURE_OBJ)
 
 # Two compile rules. PURE code is compiled without redismodule.h on the include path; so are the
 # programs that test it. GLUE code sees the server.
-$(PURE_OBJ) $(TOOL_OBJ) $(PURE_PROGRAM_OBJ): $(OBJ)/%.o: %.c Makefile tests/targets.mk | $(DEPS) check-layers
+$(PURE_OBJ) $(TOOL_OBJ) $(PURE_PROGRAM_OBJ): $(OBJ)/%.o: %.c $(RULE_FILES) | $(DEPS) check-machine check-layers
 	@mkdir -p $(@D)
 	$(SAY) CC $<
 	$(Q)$(CC) $(BASE_CFLAGS) $(CFLAGS) $(SANITIZE) -c -o $@ $<
 
-$(GLUE_OBJ) $(GLUE_TEST_OBJ): $(OBJ)/%.o: %.c Makefile tests/targets.mk | $(REDISMODULE_DIR)/redismodule.h
+$(GLUE_OBJ) $(GLUE_TEST_OBJ): $(OBJ)/%.o: %.c $(RULE_FILES) | check-machine $(REDISMODULE_DIR)/redismodule.h
 	@mkdir -p $(@D)
 	$(SAY) CC $<
 	$(Q)$(CC) $(BASE_CFLAGS) -isystem $(REDISMODULE_DIR) $(CFLAGS) $(SANITIZE) -c -o $@ $<

@@ -320,6 +320,7 @@ static int compare_doubles(const void *a, const void *b) {
 }
 
 static void print_size(enum layout layout, uint64_t bytes, int rounds) {
+    static const char *const NAMES[LAYOUT_COUNT] = {"CLASSIC", "BLOCKED", "COUNTING"};
     static double ns[NQUESTIONS][MAX_ROUNDS];
     struct state *s = new_state(layout, bytes);
     for (int r = 0; r < rounds; r++) {
@@ -327,9 +328,9 @@ static void print_size(enum layout layout, uint64_t bytes, int rounds) {
     }
     for (size_t q = 0; q < NQUESTIONS; q++) {
         qsort(ns[q], (size_t)rounds, sizeof(double), compare_doubles);
-        printf("| %s | %.4g MiB | %-30s | %6.1f (%.1f..%.1f) |\n",
-               layout == LAYOUT_CLASSIC ? "CLASSIC" : "BLOCKED", (double)bytes / (1 << 20),
-               QUESTIONS[q].name, ns[q][rounds / 2], ns[q][0], ns[q][rounds - 1]);
+        printf("| %s | %.4g MiB | %-30s | %6.1f (%.1f..%.1f) |\n", NAMES[layout],
+               (double)bytes / (1 << 20), QUESTIONS[q].name, ns[q][rounds / 2], ns[q][0],
+               ns[q][rounds - 1]);
     }
     fflush(stdout);
     free_state(s);

@@ -16,7 +16,7 @@ from pathlib import Path
 REPO = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(REPO / "tests" / "server"))
 
-from redis_server import MODULE, Server  # noqa: E402 (it lives in tests/server)
+from redis_server import MODULE, Server  # noqa: E402, F401 (tests/server has it; others import MODULE from here)
 
 BUILT = Path(os.environ.get("BENCH_BUILT", REPO / "build" / "release" / "tests" / "bench"))
 LOAD = str(BUILT / "load")

@@ -54,6 +54,7 @@ static _Noreturn void die(const char *format, ...) {
     va_start(args, format);
     fputs("load: ", stderr);
     vfprintf(stderr, format, args);
+    va_end(args);
     fputc('\n', stderr);
     exit(1);
 }

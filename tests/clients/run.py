@@ -63,15 +63,8 @@ def java(folder):
 
 
 def hiredis(folder):
-    compiler = os.environ.get("CC", "cc")
-    need(compiler)
-    try:
-        languages.fetch(folder, compiler, "-E", "-xc", "-", stdin=b"#include <hiredis/hiredis.h>\n")
-    except Skip:
-        raise Skip("no hiredis.h (Debian: libhiredis-dev)") from None
-    languages.build(folder, compiler, "-std=c11", "-O1", "-Wall", "-Wextra", "-Werror", "-o", "client",
-                   "client.c", "-lhiredis")
-    return [folder / "client"]
+    return languages.c_program(folder, os.environ.get("CC", "cc"), "c", "hiredis/hiredis.h", "libhiredis-dev",
+                               "-std=c11", "client.c", "-lhiredis")
 
 
 def phpredis(folder):

@@ -93,13 +93,18 @@ def test_no_document_repeats_another(parts):
     assert not {part: paths for part, paths in where.items() if len(paths) > 1}
 
 
+def makefiles():
+    """The texts of the Makefile and of what it includes."""
+    names = ["Makefile", "tests/targets.mk", "tests/platforms.mk", "module/extras/release/release.mk"]
+    return [(REPO / name).read_text(encoding="utf-8") for name in names]
+
+
 def test_make_targets_named_in_the_documents_exist():
-    makefiles = [(REPO / name).read_text(encoding="utf-8") for name in ("Makefile", "tests/targets.mk")]
-    targets = {target for text in makefiles for target in re.findall(r"^([a-z-]+):", text, re.M)}
+    targets = {target for text in makefiles() for target in re.findall(r"^([a-z0-9-]+):", text, re.M)}
     for path in MARKDOWN:
         text = path.read_text(encoding="utf-8")
-        named = set(re.findall(r"`(?:sudo )?make ([a-z][a-z-]*)", text))
-        named |= set(re.findall(r"^(?:sudo )?make ([a-z][a-z-]*)", text, re.M))
+        named = set(re.findall(r"`(?:sudo )?make ([a-z][a-z0-9-]*)", text))
+        named |= set(re.findall(r"^(?:sudo )?make ([a-z][a-z0-9-]*)", text, re.M))
         assert named <= targets, path.name
 
 
@@ -107,12 +112,11 @@ def test_the_makefile_is_under_150_lines():
     assert len((REPO / "Makefile").read_text(encoding="utf-8").splitlines()) < 150
 
 
-def test_make_help_lists_every_target_that_has_a_description_in_one_of_three_groups():
-    makefiles = [(REPO / name).read_text(encoding="utf-8") for name in ("Makefile", "tests/targets.mk")]
-    described = [target for text in makefiles for target in re.findall(r"^([a-z-]+):.* ## ", text, re.M)]
+def test_make_help_lists_every_target_that_has_a_description_in_one_of_five_groups():
+    described = [target for text in makefiles() for target in re.findall(r"^([a-z0-9-]+):.* ## ", text, re.M)]
     printed = subprocess.run(["make", "-s", "help"], cwd=REPO, check=True, stdout=subprocess.PIPE, text=True).stdout
-    assert re.findall(r"^(\w.*):$", printed, re.M) == ["Use it", "Work on it", "Measure it"]
-    assert re.findall(r"^  make ([a-z-]+) +\S", printed, re.M) == described and len(described) > 30
+    assert re.findall(r"^(\w.*):$", printed, re.M) == ["Use it", "Work on it", "Measure it", "Other platforms", "Release it"]
+    assert re.findall(r"^  make ([a-z0-9-]+) +\S", printed, re.M) == described and len(described) > 30
 
 
 def test_the_readme_lists_every_command_and_no_other():

@@ -19,12 +19,11 @@ import functools
 import os
 import re
 import struct
-import subprocess
 from pathlib import Path
 
 import languages
 from answers import compare, madd, mexists
-from languages import Failed, Skip, need, run
+from languages import Failed, Skip, run
 
 HERE = Path(__file__).resolve().parent / "libraries"
 WORK = Path(__file__).resolve().parents[2] / "build" / "interop" / "libraries"
@@ -72,15 +71,8 @@ def java(folder):
 
 
 def cpp(folder):
-    compiler = os.environ.get("CXX", "g++")
-    need(compiler)
-    try:
-        languages.fetch(folder, compiler, "-E", "-xc++", "-", stdin=b"#include <rocksdb/db.h>\n")
-    except Skip:
-        raise Skip("no rocksdb/db.h (Debian: librocksdb-dev)") from None
-    languages.build(folder, compiler, "-std=c++17", "-O1", "-Wall", "-Wextra", "-Werror", "-o", "program",
-                    "rocksdb.cpp", "-lrocksdb")
-    return [folder / "program"]
+    return languages.c_program(folder, os.environ.get("CXX", "g++"), "c++", "rocksdb/db.h", "librocksdb-dev",
+                               "-std=c++17", "rocksdb.cpp", "-lrocksdb")
 
 
 def python(folder):

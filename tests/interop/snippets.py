@@ -38,14 +38,14 @@ class Snippet {
 """
 JAVA_PAUSE = f'System.out.println("{WRITTEN}"); System.in.read();'
 
-SCALA = f"""import java.io.{{FileInputStream, FileOutputStream}}
+SCALA = """import java.io.{FileInputStream, FileOutputStream}
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.util.sketch.BloomFilter
-object Snippet extends App {{
+object Snippet extends App {
 val spark = SparkSession.builder().master("local[1]").config("spark.ui.enabled", "false").getOrCreate()
 import spark.implicits._
 %s
-}}
+}
 """
 
 GO = """package main

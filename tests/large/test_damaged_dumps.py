@@ -20,7 +20,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "server"))
 
-from redis_server import Server, ServerDied  # noqa: E402  (the path must come first)
+from redis_server import Server, ServerDied, served  # noqa: E402  (the path must come first)
 from bloom_model import xxh64  # noqa: E402
 from foreign_fixtures import IMPORTABLE  # noqa: E402
 from redisbloom import DUMP_FILE, FIXTURES, Spoiler, rdb_value  # noqa: E402
@@ -49,11 +49,7 @@ USES = [
 
 @pytest.fixture(scope="module")
 def server():
-    server = Server(config={"rdbcompression": "yes"})
-    try:
-        yield server.start()
-    finally:
-        server.close()
+    yield from served(config={"rdbcompression": "yes"})
 
 
 def try_all(server, what, commands):

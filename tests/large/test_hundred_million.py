@@ -18,21 +18,17 @@ import pytest
 REPO = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(REPO / "tests" / "server"))
 
-from redis_server import Server  # noqa: E402  (found by the line above)
+from redis_server import served  # noqa: E402  (found by the line above)
 from test_ten_gigabytes import status  # noqa: E402
 
 TOOL = os.environ.get("BLOOMPORT_TOOL", str(REPO / "build" / "bloomport"))
-ITEMS = int(os.environ.get("BLOOMPORT_LARGE_ITEMS", 100_000_000))
+ITEMS = int(os.environ.get("BLOOMPORT_LARGE_ITEMS", "100_000_000"))
 BUFFERS = 300_000  # kB beside the filter: what waits to be set, and the spool
 
 
 @pytest.fixture
 def server():
-    server = Server()
-    try:
-        yield server.start()
-    finally:
-        server.close()
+    yield from served()
 
 
 def run(what, *words, stdin=None):

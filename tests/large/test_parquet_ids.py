@@ -19,10 +19,10 @@ import pytest
 REPO = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(REPO / "tests" / "server"))
 
-from redis_server import Server  # noqa: E402  (found by the line above)
+from redis_server import served  # noqa: E402  (found by the line above)
 from test_ten_gigabytes import status  # noqa: E402
 
-ITEMS = int(os.environ.get("BLOOMPORT_LARGE_ITEMS", 100_000_000)) // 1_000_000 * 1_000_000
+ITEMS = int(os.environ.get("BLOOMPORT_LARGE_ITEMS", "100_000_000")) // 1_000_000 * 1_000_000
 PYTHON = REPO / "build" / "venv" / "bin" / "python"
 RECIPE = REPO / "tests" / "recipes" / "parquet_ids.py"
 
@@ -49,11 +49,7 @@ print(new)
 
 @pytest.fixture
 def server():
-    server = Server()
-    try:
-        yield server.start()
-    finally:
-        server.close()
+    yield from served()
 
 
 def run_recipe(server, *words):

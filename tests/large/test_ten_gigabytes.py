@@ -30,7 +30,7 @@ import redis_server  # noqa: E402  (the path must come first)
 from filters import load_random, server_info, until  # noqa: E402
 from resp import OK, Connection  # noqa: E402
 
-SIZE = int(os.environ.get("BLOOMPORT_LARGE_BYTES", 10_000_000_000))
+SIZE = int(os.environ.get("BLOOMPORT_LARGE_BYTES", "10_000_000_000"))
 ALLOWANCE = 300_000_000  # beside the filter: the server, its buffers, pages changed while it saves
 GIB = 1 << 30
 

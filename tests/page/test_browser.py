@@ -33,7 +33,7 @@ sys.path[:0] = [str(REPO / "tests" / "server"), str(REPO / "tests" / "support")]
 import chromium  # noqa: E402  (found by the line above)
 from checks import add_all, look_up_all, layers_of  # noqa: E402
 from foreign_fixtures import FIXTURES, IMPORTABLE  # noqa: E402
-from redis_server import Server  # noqa: E402
+from redis_server import served  # noqa: E402
 
 PAGE = Path(os.environ.get("BLOOMPORT_PAGE", REPO / "build" / "page" / "index.html")).resolve()
 TOOL = os.environ.get("BLOOMPORT_TOOL", str(REPO / "build" / "bloomport"))
@@ -117,11 +117,7 @@ def quiet(browser):
 
 @pytest.fixture(scope="module")
 def server():
-    server = Server()
-    try:
-        yield server.start()
-    finally:
-        server.close()
+    yield from served()
 
 
 # ---- The calculator

@@ -27,18 +27,14 @@ from foreign_fixtures import FIXTURES, IMPORTABLE  # noqa: E402
 from foreign_formats import SAMPLES, Go, Guava, Spark  # noqa: E402
 from foreign_hashes import murmur3_128, murmur3_32, spark_hash  # noqa: E402
 from formats_model import parquet_header  # noqa: E402
-from redis_server import Server  # noqa: E402
+from redis_server import served  # noqa: E402
 
 TOOL = os.environ.get("BLOOMPORT_TOOL", str(REPO / "build" / "bloomport"))
 
 
 @pytest.fixture(scope="module")
 def server():
-    server = Server()
-    try:
-        yield server.start()
-    finally:
-        server.close()
+    yield from served()
 
 
 def page(jobs):

@@ -87,7 +87,9 @@ def sent_with_repeats(count, later=3_000):
 
 def demo(count=40_000, crash_at=15_000):
     """The consumer crashes once, in the middle of a batch."""
-    key = lambda i: str(uuid.uuid5(uuid.UUID(int=0), str(i))).encode()
+    def key(i):
+        return str(uuid.uuid5(uuid.UUID(int=0), str(i))).encode()
+
     topic = Topic([(key(i), i) for i in sent_with_repeats(count)])
     handled = [0] * count
 

@@ -24,7 +24,7 @@ LIBRARIES = HERE.parents[1] / "build" / "venv" / "bin" / "python"  # with those 
 sys.path.insert(0, str(HERE.parent / "server"))
 
 from filters import until  # noqa: E402  (found by the line above)
-from redis_server import Server  # noqa: E402
+from redis_server import Server, served  # noqa: E402
 
 
 def at_most(n, p):
@@ -33,11 +33,7 @@ def at_most(n, p):
 
 @pytest.fixture
 def server():
-    server = Server()
-    try:
-        yield server.start()
-    finally:
-        server.close()
+    yield from served()
 
 
 def start(url, recipe, *arguments, python=sys.executable):
@@ -128,7 +124,10 @@ def test_who_was_seen_is_remembered_for_a_week_and_forgotten_on_the_ninth_day():
     try:
         server.start()
         server.clock.stop(20_000 * day_ms + 1)
-        visit = lambda *visitors: re.findall("lately|new", run(server, "seen_lately.py", *visitors))
+
+        def visit(*visitors):
+            return re.findall("lately|new", run(server, "seen_lately.py", *visitors))
+
         assert visit("alice", "bob", "carol") == ["new"] * 3
         server.clock.advance(4 * day_ms)
         assert visit("bob") == ["lately"]

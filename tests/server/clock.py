@@ -20,7 +20,7 @@ REPO = Path(__file__).resolve().parents[2]
 CLOCK_SO = os.path.abspath(os.environ.get("BLOOMPORT_CLOCK_SO", str(REPO / "build" / "release" / "clock.so")))
 VARIABLE = "BLOOMPORT_TEST_CLOCK"
 OFFSET, STOPPED = 0, 8  # where the file has them
-FIELD = struct.Struct("=q")
+FIELD = struct.Struct("<q")  # of any machine: the server may run under an emulator
 SLACK_MS = 10  # that far may a server be from a clock that runs
 SHOWN_SECONDS = 30
 CALM = {"repl-timeout": "2000000"}  # seconds; the server multiplies it by 1000 in an int
@@ -34,12 +34,13 @@ class Clock:
         if not os.path.exists(CLOCK_SO):
             raise FileNotFoundError("%s is missing: run make test-server" % CLOCK_SO)
         self.path, self.shown, self.offset_ms, self.stopped_ms = path, shown, 0, 0
+        self.library = CLOCK_SO  # of the server's own architecture
         with open(path, "wb") as file:
             file.write(bytes(2 * FIELD.size))
 
     def environment(self, preload):
         """What a process needs to have this clock; a sanitizer's runtime, `preload`, must come first."""
-        return {"LD_PRELOAD": ":".join(filter(None, [preload, CLOCK_SO])), VARIABLE: self.path}
+        return {"LD_PRELOAD": ":".join(filter(None, [preload, self.library])), VARIABLE: self.path}
 
     def set(self, ms):
         """The difference from the machine's time, or from the time at which it was stopped."""

@@ -253,6 +253,16 @@ def follow(replica, master):
     until_in_sync(replica, master)
 
 
+def until_rewritten(call):
+    """Until the AOF is rewritten, and soundly."""
+    def is_done():
+        seen = server_info(call, "persistence")
+        return seen["aof_rewrite_in_progress"] == "0" and seen["aof_rewrite_scheduled"] == "0"
+
+    until(is_done, "rewritten")
+    assert server_info(call, "persistence")["aof_last_bgrewrite_status"] == "ok"
+
+
 def until_in_sync(replica, master):
     def is_in_sync():
         here = server_info(replica.call, "replication")

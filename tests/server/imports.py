@@ -2,7 +2,6 @@
 
 from checks import keyspace
 from formats_model import LevelDb, Parquet, Plain, RedisBloom
-from resp import error
 
 FORMATS = ["portable", "sstable", "leveldb", "parquet", "redisbloom"]
 SINGLE = FORMATS[:4]

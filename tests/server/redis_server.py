@@ -5,7 +5,7 @@ Environment:
     BLOOMPORT_SO        module, default <repo>/build/bloomport.so
     BLOOMPORT_PRELOAD   LD_PRELOAD of the server process only (the sanitizer's run-time library);
                         ASAN_OPTIONS, UBSAN_OPTIONS and LSAN_OPTIONS pass through
-    BLOOMPORT_WRAP      words before the server's command, as valgrind and its options
+    BLOOMPORT_WRAP      words before the server's command: valgrind or an emulator, and its options
     BLOOMPORT_KEEP      if set, the servers' directories are not removed
 """
 
@@ -73,10 +73,10 @@ class Server:
     `config` holds directives beyond DEFAULT_CONFIG; a list or tuple as value means several words,
     a list of tuples several lines. `module=None` loads no module. The configuration file is
     written once, so a restart sees what CONFIG REWRITE left. With has_clock=True its time of day
-    is what `clock` says, see clock.py.
+    is what `clock` says, see clock.py. `command` starts another program than REDIS_SERVER.
     """
 
-    def __init__(self, config=None, module_args=(), module=MODULE, tcp=False, has_clock=False):
+    def __init__(self, config=None, module_args=(), module=MODULE, tcp=False, has_clock=False, command=(*WRAP, REDIS_SERVER)):
         if module and not os.path.exists(module):
             raise FileNotFoundError("%s is missing: run make first" % module)
         self.directory = tempfile.mkdtemp(prefix="bloomport-")
@@ -84,7 +84,7 @@ class Server:
         self.port = free_port() if tcp else 0
         self.config_file = os.path.join(self.directory, "redis.conf")
         self.clock = Clock(os.path.join(self.directory, "clock"), self.time_ms) if has_clock else None
-        self.process = None
+        self.process, self.command = None, command
         self._connections = []
         lines = {"dir": self.directory, "port": self.port, "unixsocket": self.socket}
         if tcp:
@@ -114,7 +114,7 @@ class Server:
             environment.update(self.clock.environment(PRELOAD))
         with open(os.path.join(self.directory, "stderr.log"), "ab") as stderr:
             self.process = subprocess.Popen(
-                [*WRAP, REDIS_SERVER, self.config_file],
+                [*self.command, self.config_file],
                 cwd=self.directory,
                 env=environment,
                 stdin=subprocess.DEVNULL,
@@ -266,3 +266,12 @@ class Server:
         for connection in self._connections:
             connection.close()
         self._connections = []
+
+
+def served(**options):
+    """What a fixture yields from: a started server, which is closed at the end."""
+    server = Server(**options)
+    try:
+        yield server.start()
+    finally:
+        server.close()

@@ -11,9 +11,11 @@ Build the expected value with the functions below and compare with ==; repr() sh
 protocol byte and value. It has no reconnecting, push messages or streamed types.
 """
 
+import os
 import socket
 from collections import namedtuple
 
+ANSWER_SECONDS = 300 if os.environ.get("BLOOMPORT_WRAP") else 30  # under valgrind or an emulator
 BRACKETS = {"*": "[%s]", "%": "{%s}", "~": "~{%s}"}
 
 
@@ -98,7 +100,7 @@ def encode(words):
 class Connection:
     """One connection. `address` is a unix socket path or a (host, port) pair."""
 
-    def __init__(self, address, protocol=2, timeout=30):
+    def __init__(self, address, protocol=2, timeout=ANSWER_SECONDS):
         family = socket.AF_UNIX if isinstance(address, str) else socket.AF_INET
         self.socket = socket.socket(family, socket.SOCK_STREAM)
         self.socket.settimeout(timeout)

@@ -13,7 +13,7 @@ import valkeybloom
 from bulk import cut, lines
 from checks import CHUNK_LIMIT, FULL, GROWTH_FAILED
 from clock import CALM
-from filters import QUIET, Stream, follow, look, same_filter, server_info, until, until_in_sync
+from filters import QUIET, Stream, follow, look, same_filter, server_info, until_in_sync, until_rewritten
 from resp import OK, ONE, bulk, error, simple
 from test_canonical_stream import append_to_aof
 from test_redisbloom_master import errors_to_master
@@ -272,7 +272,7 @@ def test_a_restart_gives_the_same_filters(new_server, way):
     fill_all(call, server.clock, random.Random(seed))
     if way.startswith("rewritten"):
         assert not call("BGREWRITEAOF").is_error
-        until(lambda: server_info(call, "persistence")["aof_rewrite_in_progress"] == "0", "the AOF is rewritten")
+        until_rewritten(call)
         fill_all(call, server.clock, random.Random(seed + 1), rounds=1)
     elif way == "rdb":
         assert call("SAVE") == OK

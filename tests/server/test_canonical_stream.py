@@ -126,7 +126,7 @@ def test_random_spellings_never_reach_the_stream(call, stream):
     source = random.Random(seed)
     print("seed", seed)
     existing = set()
-    for number in range(400):
+    for _ in range(400):
         key = "k%d" % source.randrange(60)
         options = spelling(source)
         if key in existing and source.random() < 0.3:

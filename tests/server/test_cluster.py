@@ -214,7 +214,7 @@ def test_slots_move_and_a_master_dies_and_no_waited_item_is_missing(cluster):
     client = Client(cluster)
     acknowledged = list(itertools.chain(*(adder.acknowledged for adder in adders)))
     missing = []
-    for name, key, *items in acknowledged:
+    for _, key, *items in acknowledged:
         answers = client.call("BF.MEXISTS", key, *items).plain
         missing += [(key, item) for item, answer in zip(items, answers) if not answer]
     assert missing == []

@@ -297,8 +297,7 @@ def test_a_rate_that_halves_to_nothing_ends_the_growth_with_an_error(call):
 
 def test_growth_past_what_memory_can_hold_is_one_error(call):
     model = RedisBloom(0.01, 1, 2**32 - 1)
-    for i in range(2):
-        model.layers[0].items = 1  # full
+    model.layers[0].items = 1  # full
     load(call, "k", chunks(model.data))
     call("CONFIG", "SET", "bf.max-bytes", "1000000")
     try:
@@ -470,7 +469,7 @@ def test_a_wrong_field_is_refused_in_chunks_and_payloads(server, call, fields):
         return  # the length is the string's own there; the layers are not there at all
     start = len(server.log)
     assert call("RESTORE", "k", 0, payload(data)) == error(BAD_FORMAT)
-    (line,) = [line for line in server.log[start:].splitlines() if LOG_LINE in line]
+    assert server.log[start:].count(LOG_LINE) == 1
     assert call("EXISTS", "k") == ZERO
 
 
@@ -543,7 +542,7 @@ def test_every_flipped_byte_and_truncation_of_a_payload_is_harmless(server, call
     spoiler = Spoiler(FIXTURES["auto"].payload)
     call("CONFIG", "SET", "bf.max-bytes", "100mb")
     for mask in (0x01, 0x80, 0xFF):
-        for at, spoiled in spoiler.flips(mask, ID_BYTES):
+        for _, spoiled in spoiler.flips(mask, ID_BYTES):
             if connection.call("RESTORE", "k", 0, spoiled) == OK:
                 taken += 1
                 use(connection, "k")

@@ -9,7 +9,7 @@ import random
 import pytest
 
 from checks import FULL, add_all, assert_refused, bits_of, filter_state, info, keyspace, layers_of, look_up_all
-from filters import QUIET, Stream, follow, look, same_filter, server_info, until, until_in_sync
+from filters import QUIET, Stream, follow, look, same_filter, until_in_sync, until_rewritten
 from foreign_fixtures import IMPORTABLE
 from foreign_formats import SAMPLES, Bip37, Cassandra, Datasketches, Go, Guava, Rocksdb, Spark, export_foreign, import_foreign
 from resp import OK, bulk, error, integer
@@ -486,11 +486,7 @@ def test_from_the_aof_rewritten_or_not_it_is_the_same(new_server, preamble, rewr
     before = looks(server.call)
     if rewrite:
         server.call("BGREWRITEAOF").plain
-        until(
-            lambda: server_info(server.call, "persistence")["aof_rewrite_in_progress"] == "0"
-            and server_info(server.call, "persistence")["aof_rewrite_scheduled"] == "0",
-            "rewritten",
-        )
+        until_rewritten(server.call)
     server.restart()
     assert_all_there(server.call, before)
 

@@ -429,7 +429,7 @@ def test_existing_is_said_before_the_data_is_looked_at(call):
 
 @pytest.mark.parametrize("name", FORMATS)
 def test_replace_replaces_and_drops_the_ttl(call, name):
-    data, model = payload(name, ITEMS)
+    data, _ = payload(name, ITEMS)
     assert import_(call, "fresh", name, data) == OK
     call("BF.RESERVE", "k", "0.001", "5", "EXPANSION", "2")
     call("BF.MADD", "k", *["old%d" % i for i in range(50)])

@@ -14,7 +14,6 @@ from formats_model import (
     Parquet,
     Plain,
     RedisBloom,
-    ones,
     parquet_header,
     with_fields,
 )

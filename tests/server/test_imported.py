@@ -5,9 +5,9 @@ import struct
 
 import pytest
 
-from checks import CHUNK_LIMIT, NO_MEMORY, add_all, assert_refused, dump, filter_state, info, keyspace, load
-from filters import QUIET, Stream, follow, look, same_filter, server_info, until, until_in_sync
-from formats_model import Plain, ones
+from checks import CHUNK_LIMIT, NO_MEMORY, add_all, assert_refused, dump, filter_state, info, load
+from filters import QUIET, Stream, follow, look, same_filter, until_in_sync, until_rewritten
+from formats_model import Plain
 from imports import DATA, FORMATS, ITEMS, import_, payload
 from resp import OK, ONE, ZERO, bulk, integer
 
@@ -81,11 +81,7 @@ def test_imports_survive_the_aof_rewritten_or_not(new_server, preamble, rewrite)
     before = looks(server.call, keys)
     if rewrite:
         server.call("BGREWRITEAOF").plain
-        until(
-            lambda: server_info(server.call, "persistence")["aof_rewrite_in_progress"] == "0"
-            and server_info(server.call, "persistence")["aof_rewrite_scheduled"] == "0",
-            "rewritten",
-        )
+        until_rewritten(server.call)
     server.restart()
     assert_same_looks(server.call, before)
 

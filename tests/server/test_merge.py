@@ -382,7 +382,7 @@ def test_capacities_that_no_integer_can_say_are_refused(call):
 
 
 def test_redisblooms_keys_are_merged_intersected_and_cleared_as_such(call):
-    for key, (_, data) in redisbloom_fixtures().items():
+    for _, data in redisbloom_fixtures().values():
         call("FLUSHALL")
         parts = [(1, data[:at]) for at in [20 + 53 * int.from_bytes(data[8:12], "little")]]
         assert call("BF.LOADCHUNK", "old", *parts[0]) == OK

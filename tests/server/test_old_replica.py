@@ -1,51 +1,22 @@
 """A replica of version 0.1.0 follows a master whose clients use nothing that is newer: the stream has no word
 that 0.1.0 does not know, and snapshots have headers of version 1.
-
-BLOOMPORT_OLD_SO names a build of 0.1.0; without it the tests that need one are skipped.
 """
 
 import os
-import random
 
 import pytest
 
 from checks import dump
 from filters import QUIET, Stream, follow, until_in_sync
+from old_version import KEYS, OLD, program, with_old
 from redis_server import Server
 from resp import OK
 
 SERVER_CONFIG = Stream.CONFIG
-OLD = os.environ.get("BLOOMPORT_OLD_SO")
-with_old = pytest.mark.skipif(not OLD, reason="BLOOMPORT_OLD_SO names no build of version 0.1.0")
-
 OLD_COMMANDS = {b"BF.RESERVE", b"BF.ADD", b"BF.MADD", b"BF.INSERT", b"BF.LOADCHUNK", b"BF.MERGE", b"BF.INTERSTORE", b"BF.CLEAR",
                 b"MULTI", b"EXEC", b"DEL", b"UNLINK", b"COPY", b"RENAME"}  # fmt: skip
 OLD_OPTIONS = {b"CAPACITY", b"ERROR", b"BITSPERKEY", b"EXPANSION", b"LAYOUT", b"CLASSIC", b"BLOCKED", b"HASH", b"XXH64",
                b"FNV1A", b"ITEMS"}  # fmt: skip
-KEYS = ["k%d" % i for i in range(6)]
-SHAPES = [("0.01", 20), ("0.001", 50, "NONSCALING"), ("BITSPERKEY", "9.6", 30, "EXPANSION", 4), ("0.01", 20, "LAYOUT", "BLOCKED"),
-          ("0.01", 20, "HASH", "FNV1A")]  # fmt: skip
-
-
-def program(seed, count=250):
-    """Commands of 0.1.0 alone."""
-    source = random.Random(seed)
-    for _ in range(count):
-        key, other = source.choice(KEYS), source.choice(KEYS)
-        items = ["item%d" % source.randrange(400) for _ in range(source.choice([1, 5, 60]))]
-        yield source.choice([
-            ("BF.RESERVE", key, *source.choice(SHAPES)),
-            ("BF.ADD", key, items[0]),
-            ("bf.madd", key, *items),
-            ("BF.INSERT", key, "error", "0.05", "ITEMS", *items),
-            ("BF.INSERT", key, "NOCREATE", "ITEMS", *items),
-            ("BF.MERGE", key, other),
-            ("BF.INTERSTORE", key, other, other),
-            ("BF.CLEAR", key),
-            ("DEL", key),
-            ("COPY", key, other, "REPLACE"),
-            ("EVAL", "redis.call('BF.ADD', KEYS[1], 'a') return redis.call('BF.MADD', KEYS[1], 'b', 'c')", 1, key),
-        ])  # fmt: skip
 
 
 @pytest.mark.parametrize("seed", [1, 2])

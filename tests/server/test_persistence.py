@@ -11,7 +11,7 @@ import pytest
 
 from checks import CHUNK_LIMIT, LOADING
 from filters import HUNDRED_MB, Filters, Writer, assert_is_what_commands_gave, batches, look, load_random
-from filters import missing_items, same_filter, server_info, until
+from filters import missing_items, same_filter, server_info, until, until_rewritten
 from resp import OK, ONE, ZERO, error, integer
 
 COMPRESSION = pytest.mark.parametrize("compression", ["yes", "no"])
@@ -29,15 +29,6 @@ def restarted(server):
 def until_saved(call):
     until(lambda: server_info(call, "persistence")["rdb_bgsave_in_progress"] == "0", "saved")
     assert server_info(call, "persistence")["rdb_last_bgsave_status"] == "ok"
-
-
-def until_rewritten(call):
-    def is_done():
-        seen = server_info(call, "persistence")
-        return seen["aof_rewrite_in_progress"] == "0" and seen["aof_rewrite_scheduled"] == "0"
-
-    until(is_done, "rewritten")
-    assert server_info(call, "persistence")["aof_last_bgrewrite_status"] == "ok"
 
 
 # RDB

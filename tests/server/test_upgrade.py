@@ -1,5 +1,8 @@
-"""A rolling upgrade as OPERATIONS.md has it: the replica first, FAILOVER, then the old master; under writes,
-and without a lost item. From this version to itself, and from 0.1.0 if BLOOMPORT_OLD_SO names a build of it."""
+"""Upgrading from 0.1.0, and back where the format allows it.
+
+Files (RDB, AOF, DUMP) of either version open in the other with the same filters. A rolling upgrade as
+OPERATIONS.md has it, the replica first, FAILOVER, then the old master, loses nothing under writes.
+test_old_replica has the replicas."""
 
 import os
 import re
@@ -8,11 +11,11 @@ import shutil
 import pytest
 
 from checks import look_up_all
-from filters import QUIET, follow, server_info, until, until_in_sync
-from redis_server import MODULE, REPO
+from filters import QUIET, follow, look, server_info, until, until_in_sync, until_rewritten
+from old_version import KEYS, OLD, program, with_old
+from redis_server import MODULE, REPO, ServerDied
 from resp import OK
 
-OLD = os.environ.get("BLOOMPORT_OLD_SO")
 DOCUMENT = REPO / "module" / "docs" / "OPERATIONS.md"
 SHAPES = {"plain": ("0.01", 100), "fixed": ("BITSPERKEY", 10, 5000, "NONSCALING"), "blocked": ("0.01", 100, "LAYOUT", "BLOCKED")}
 NEWER = {"window": ("0.01", 100, "WINDOW", 1000), "counting": ("0.01", 5000, "LAYOUT", "COUNTING"),
@@ -48,19 +51,117 @@ def start(new_server, tmp_path):
     """start(module) -> a server with a module file of its own, which can be replaced."""
     count = iter(range(9))
 
-    def make(module):
+    def make(module, **config):
         own = str(tmp_path / ("%d.so" % next(count)))
         shutil.copyfile(module, own)
         shutil.copymode(module, own)
-        server = new_server(tcp=True, module=own, config={**QUIET, "save": "3600 1"})
+        server = new_server(tcp=True, module=own, config={**QUIET, "save": "3600 1", **config})
         server.module = own
         return server
 
     return make
 
 
-@pytest.mark.parametrize("old", [pytest.param(MODULE, id="same"), pytest.param(OLD, id="0.1.0", marks=pytest.mark.skipif(
-    not OLD, reason="BLOOMPORT_OLD_SO names no build of version 0.1.0"))])
+# Files
+
+
+def save(server):
+    assert server.call("SAVE") == OK
+
+
+def append(server):
+    """The AOF has everything already."""
+    del server
+
+
+def rewrite(server):
+    assert not server.call("BGREWRITEAOF").is_error
+    until_rewritten(server.call)
+
+
+AOF = {"appendonly": "yes", "auto-aof-rewrite-percentage": "0"}
+WAYS = [pytest.param(save, {}, id="rdb"), pytest.param(append, AOF, id="aof"),
+        pytest.param(rewrite, AOF, id="rewritten aof"),
+        pytest.param(rewrite, {**AOF, "aof-use-rdb-preamble": "no"}, id="rewritten aof of commands")]  # fmt: skip
+
+
+def run_commands(server, seed):
+    print("seed", seed)
+    for words in program(seed):
+        server.call(*words)
+
+
+def look_at(server, key):
+    """What a filter shows but for its size in memory, which is each version's own."""
+    seen = look(server.call, key)
+    del seen.info["Size"]
+    return seen
+
+
+def look_at_all(server):
+    found = {key: look_at(server, key) for key in KEYS if server.call("EXISTS", key).value}
+    assert len(found) > 2
+    return found
+
+
+def become(server, module):
+    """The same files under another version of the module."""
+    server.stop()
+    replace_file(server, module)
+    server.start()
+    modules = [dict(zip(row[::2], row[1::2])) for row in server.call("MODULE", "LIST").plain]
+    (version,) = [one[b"ver"] for one in modules if one[b"name"] == b"bf"]
+    assert (version == 100) == (module == OLD)
+
+
+@with_old
+@pytest.mark.parametrize("write, config", WAYS)
+def test_files_go_from_0_1_0_to_this_version_and_back(start, write, config):
+    server = start(OLD, **config)
+    run_commands(server, 6)
+    write(server)
+    before = look_at_all(server)
+    become(server, MODULE)
+    assert look_at_all(server) == before
+
+    run_commands(server, 7)
+    write(server)
+    before = look_at_all(server)
+    become(server, OLD)
+    assert look_at_all(server) == before
+
+
+@with_old
+def test_dumps_restore_in_either_version(start):
+    old, new = start(OLD), start(MODULE)
+    for seed, (origin, target) in ((8, (old, new)), (9, (new, old))):
+        origin.call("FLUSHALL")
+        run_commands(origin, seed)
+        for key, before in look_at_all(origin).items():
+            assert target.call("RESTORE", key, 0, origin.call("DUMP", key).value, "REPLACE") == OK
+            assert look_at(target, key) == before
+
+
+@with_old
+@pytest.mark.parametrize("kind", NEWER)
+def test_0_1_0_refuses_files_with_newer_filters_and_leaves_them_whole(start, kind):
+    server = start(MODULE)
+    assert server.call("BF.RESERVE", kind, *NEWER[kind]) == OK
+    server.call("BF.ADD", kind, "item")
+    before = look_at(server, kind)
+    save(server)
+    with pytest.raises(ServerDied, match="bloomport"):
+        become(server, OLD)
+    server.process = None
+    replace_file(server, MODULE)
+    server.start()
+    assert look_at(server, kind) == before
+
+
+# A rolling upgrade
+
+
+@pytest.mark.parametrize("old", [pytest.param(MODULE, id="same"), pytest.param(OLD, id="0.1.0", marks=with_old)])
 def test_a_rolling_upgrade_loses_nothing(start, old):
     master, replica = start(old), start(old)
     shapes = SHAPES if old == OLD else {**SHAPES, **NEWER}

@@ -7,7 +7,7 @@ import pytest
 
 from checks import NO_MEMORY, WRONGTYPE, arity_error, assert_refused, dump, filter_state, look_up_all
 from filters import QUIET, Stream, follow, until, until_in_sync
-from resp import OK, ONE, encode, error, integer, simple
+from resp import OK, ONE, encode, integer, simple
 from test_valkeybloom import assert_is_model, assert_recorded
 from valkeybloom import ALL, FIXTURES, TYPE_NAME, ValkeyBloom
 

@@ -528,7 +528,7 @@ def test_a_burst_grows_its_generation_and_the_next_begins_small(call, clock, lay
 
 def test_memory_falls_when_generations_are_dropped(call, clock):
     reserve(call, p="0.01", n=400_000)
-    for i in range(5):
+    for _ in range(5):
         call("BF.ADD", "k", "a")
         clock.advance(STEP)
     usage, size = call("MEMORY", "USAGE", "k").plain, info(call, "k")["Size"]

@@ -2,9 +2,9 @@
  * real-time clocks show another time than the machine's; CLOCK_MONOTONIC stays as it is, so
  * that timers and time limits keep working.
  *
- * BLOOMPORT_TEST_CLOCK names a file of 16 bytes, in the machine's byte order, which is mapped into
- * memory: a test changes the clock of a running server by writing 8 bytes. tests/server/clock.py
- * does that.
+ * BLOOMPORT_TEST_CLOCK names a file of 16 bytes, little-endian on every machine, which is mapped
+ * into memory: a test changes the clock of a running server by writing 8 bytes.
+ * tests/server/clock.py does that.
  *
  *   int64  offset   ms that are added to the time
  *   int64  stopped  if not 0, the clock stands still: the time is this, in ms since the epoch,
@@ -14,6 +14,7 @@
  * the C library's functions from here would end in these again. */
 
 #define _GNU_SOURCE
+#include <endian.h>
 #include <fcntl.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -30,8 +31,8 @@
 #define SECOND_NSEC 1000000000
 
 struct shown {
-    int64_t offset_ms;
-    int64_t stopped_ms;
+    uint64_t offset_ms;
+    uint64_t stopped_ms;
 };
 
 static const struct shown *shown; // NULL: the machine's time
@@ -59,13 +60,16 @@ static int machine_time(clockid_t clock, struct timespec *now) {
     return (int)syscall(SYS_clock_gettime, clock, now);
 }
 
+static int64_t read_ms(const uint64_t *field) {
+    return (int64_t)le64toh(__atomic_load_n(field, __ATOMIC_RELAXED));
+}
+
 /* Times before the epoch come out right too: nanoseconds are never under 0. */
 static void move(struct timespec *now) {
     if (!shown) return;
-    int64_t offset = __atomic_load_n(&shown->offset_ms, __ATOMIC_RELAXED);
-    int64_t stopped = __atomic_load_n(&shown->stopped_ms, __ATOMIC_RELAXED);
+    int64_t stopped = read_ms(&shown->stopped_ms);
     if (stopped) *now = (struct timespec){0};
-    int64_t ms = stopped + offset;
+    int64_t ms = stopped + read_ms(&shown->offset_ms);
     now->tv_sec += ms / SECOND_MS;
     now->tv_nsec += ms % SECOND_MS * MS_NSEC;
     if (now->tv_nsec < 0) {

@@ -14,9 +14,15 @@
 #   browser    the browser of `make test-page`
 #   fuzzer     build, with libFuzzer
 #   gcovr, valgrind
+#   compilers  what making a fresh Debian with other compilers takes
+#   lint       the tools of `make lint`; where this Debian or PyPI lacks one, its test is skipped
 #   monitoring Debian's Prometheus and redis_exporter, unpacked into build/monitoring
+#   arm64, s390x   a cross compiler, qemu-user, and into build/debian/<architecture> its libraries and server
 #   deb        what building the Debian package takes
-#   test-deb   that, and what trying it on a fresh Debian takes
+#   musl       musl-gcc, and what unpacking and building Debian's source packages takes
+#   debs       what building it for other releases and architectures takes, in a fresh Debian
+#   test-deb   that, and what trying the packages takes
+#   sbom       the SPDX tools of `make dist`, in build/venv
 #
 # and these two alone, whose packages are optional: a language whose toolchain cannot be installed
 # is skipped there, with the reason.
@@ -37,7 +43,9 @@ have_header() { echo "#include <$1>" | "$CC" -E -x c - >/dev/null 2>&1; }
 have_fuzzer() { echo 'int LLVMFuzzerTestOneInput(void) { return 0; }' | "$CC" -fsanitize=fuzzer -x c - -o /dev/null 2>/dev/null; }
 have_cxx_header() { echo "#include <$1>" | g++ -E -x c++ - >/dev/null 2>&1; }
 have_parquet() { build/venv/bin/python -c "import pyarrow, duckdb" >/dev/null 2>&1; }
+have_ruff() { build/venv/bin/python -m ruff --version >/dev/null 2>&1; }
 have_frames() { build/venv/bin/python -c "import numpy, pandas, polars, pyarrow, redis" >/dev/null 2>&1; }
+have_sbom() { build/venv/bin/python -c "import spdx_tools" >/dev/null 2>&1; }
 have_module() { "$PYTHON" -c "import $1" >/dev/null 2>&1; }
 
 missing_compiler() {
@@ -108,15 +116,52 @@ missing_monitoring() { have_monitoring || have_command apt-get || echo prometheu
 missing_gcovr() { have_command gcovr || echo gcovr; }
 missing_valgrind() { have_command valgrind || echo valgrind; }
 
+missing_emulated() {
+    have_command "$1-linux-gnu-gcc" || echo "gcc-$1-linux-gnu"
+    have_command "qemu-$1-static" || echo qemu-user-static
+}
+missing_arm64() { missing_emulated aarch64; }
+missing_s390x() { missing_emulated s390x; }
+
+# Another version of clang-format breaks lines elsewhere, so it is Debian 12's or none.
+missing_lint() {
+    if grep -q '^VERSION_CODENAME=bookworm' /etc/os-release; then
+        have_command clang-tidy-14 || echo clang-tidy-14
+        have_command clang-format-14 || echo clang-format-14
+    fi
+    have_command cppcheck || echo cppcheck
+    have_command shellcheck || echo shellcheck
+    have_ruff || have_module ensurepip || echo python3-venv
+}
+
 missing_deb() {
     missing_build
     have_command dpkg-shlibdeps || echo dpkg-dev
 }
 
-missing_test_deb() {
-    missing_deb
+missing_debs() {
+    missing_python
     have_command debootstrap || echo debootstrap
-    have_command lintian || echo lintian
+    have_command dpkg-deb || echo dpkg
+}
+
+missing_musl() {
+    have_command musl-gcc || echo musl-tools
+    have_command dpkg-source || echo dpkg-dev
+}
+
+missing_test_deb() {
+    missing_debs
+    have_command ip || echo iproute2
+    have_command readelf || echo binutils
+    have_command qemu-aarch64-static || echo qemu-user-static
+}
+
+missing_sbom() { have_sbom || have_module ensurepip || echo python3-venv; }
+
+missing_compilers() {
+    missing_python
+    have_command debootstrap || echo debootstrap
 }
 
 missing_toolchains() {
@@ -215,12 +260,14 @@ fetch_header() {
         tar -xOf - --wildcards '*/src/redismodule.h' >"$work/redismodule.h" || return 1
     mkdir -p "$REDISMODULE_DIR"
     mv "$work/redismodule.h" "$REDISMODULE_DIR/"
+    echo "$version" >"$REDISMODULE_DIR/redismodule.version"
     say "redismodule.h is from redis $version"
     rm -rf "$work"
 }
 
 case $1 in interop | clients)
-    packages=$(echo $(missing_"$1"))
+    packages=$(missing_"$1")
+    # shellcheck disable=SC2086 # one word for each package
     [ -z "$packages" ] || (install_packages $packages) ||
         for package in $packages; do # one by one: a missing package prevents no other
             (install_packages "$package") || :
@@ -230,11 +277,12 @@ esac
 
 packages=$(for word; do missing_"$(echo "$word" | tr - _)"; done | sort -u)
 if [ -n "$packages" ]; then
-    packages=$(echo $packages) # one line
+    packages=$(echo "$packages" | paste -sd ' ' -) # one line
     have_command apt-get ||
         die "missing: $packages (Debian's names). Install them with this system's own package manager" \
             "and, if it has no redismodule.h, set REDISMODULE_DIR to a directory that has it."
     [ "$(id -u)" -eq 0 ] || have_command sudo || die "run as root: apt-get install $packages"
+    # shellcheck disable=SC2086 # one word for each package
     install_packages $packages
 fi
 
@@ -242,7 +290,7 @@ fi
 words=$*
 is_wanted() { for word; do case " $words " in *" $word "*) return 0 ;; esac; done; false; }
 
-if is_wanted build run bench test fuzzer deb test-deb && [ ! -f "$REDISMODULE_DIR/redismodule.h" ]; then
+if is_wanted build run bench test fuzzer deb debs test-deb compilers && [ ! -f "$REDISMODULE_DIR/redismodule.h" ]; then
     hint="set REDISMODULE_DIR to a directory that has redismodule.h (src/ of a Redis 7 source tree)"
     [ "$REDISMODULE_DIR" = build/include ] || die "no redismodule.h in $REDISMODULE_DIR: $hint."
     have_command apt-get || die "redismodule.h is missing: $hint."
@@ -264,6 +312,22 @@ if is_wanted monitoring && ! have_monitoring; then
     fetch_monitoring || die "no prometheus in this machine's apt sources (build/monitoring/log says why)."
 fi
 
+# What a foreign program needs to be built and run. debian.py removes its folder `apt` at the end, so
+# where one is left the last attempt was interrupted.
+fetch_foreign() {
+    folder=build/debian/$1
+    [ ! -d "$folder/root" ] || [ -d "$folder/apt" ] || return 0
+    say "unpacking libraries and a server of $1 into $folder"
+    rm -rf "$folder"
+    mkdir -p "$folder"
+    (. /etc/os-release && "$PYTHON" tests/support/debian.py unpack "$folder" "$VERSION_CODENAME" "$1" libc6-dev redis-server \
+        libxxhash-dev libhiredis-dev libssl-dev zlib1g-dev libzstd-dev liblzma-dev libcmocka-dev >/dev/null)
+}
+
+for architecture in arm64 s390x; do
+    ! is_wanted $architecture || fetch_foreign $architecture || die "no packages of $architecture (see $folder/fetch.log)."
+done
+
 # Libraries that Debian does not have, in an environment of their own. Only their tests need them:
 # without a way to PyPI those skip and say so.
 fetch_libraries() {
@@ -276,3 +340,5 @@ fetch_libraries() {
 
 if is_wanted parquet && ! have_parquet; then fetch_libraries "Parquet libraries" tests/server/requirements.txt; fi
 if is_wanted frames && ! have_frames; then fetch_libraries "data frames" tests/recipes/requirements.txt; fi
+if is_wanted lint && ! have_ruff; then fetch_libraries ruff tests/lint/requirements.txt; fi
+if is_wanted sbom && ! have_sbom; then fetch_libraries "SPDX tools" module/extras/release/requirements.txt; fi

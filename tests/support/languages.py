@@ -61,6 +61,18 @@ def copy_sources(home, work, name):
     return work / name
 
 
+def c_program(folder, compiler, language, header, package, *words):
+    """A program in C or C++ that a library is linked to. Skipped without the library's header, which a Debian
+    package has."""
+    need(compiler)
+    try:
+        fetch(folder, compiler, "-E", "-x" + language, "-", stdin=b"#include <%s>\n" % header.encode())
+    except Skip:
+        raise Skip("no %s (Debian: %s)" % (header, package)) from None
+    build(folder, compiler, "-O1", "-Wall", "-Wextra", "-Werror", "-o", "program", *words)
+    return [folder / "program"]
+
+
 def python_program(folder, script):
     """requirements.txt in a virtual environment of its own."""
     python = folder / "venv" / "bin" / "python"

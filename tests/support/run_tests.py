@@ -2,7 +2,10 @@
 "N passed, N failed". Exit status 1 on any failure, on a program that crashes, on a file that does
 not load, on a group or program without a single test, and on any sanitizer report.
 
-    run_tests.py --out build/release [--unit program ...] [--server file-or-directory ...]
+    run_tests.py --out build/release [--left-out file] [--unit program ...] [--server file-or-directory ...]
+
+The file of --left-out has a line for each test that is not run: its path without .c or .py, or, after
+"::", one test of it; and the reason, which is printed. Each counts as skipped.
 """
 import argparse
 import glob
@@ -62,13 +65,36 @@ def run_unit(program, counts):
     counts.add(passed, failed, skipped)
 
 
-def run_server(paths, out, counts):
-    """One pytest run over all the paths; its JUnit file has the numbers."""
+def read_left_out(path):
+    """[(test, reason)], of tests/platforms/left_out.txt for example."""
+    with open(path, encoding="utf-8") as file:
+        return [line.split(None, 1) for line in file.read().splitlines() if line and not line.startswith("#")]
+
+
+def leave_out(left_out, options, counts):
+    """Takes these tests out of what was asked for and says so; returns pytest's words for it."""
+    words = []
+    for test, reason in left_out:
+        source, _, name = test.partition("::")
+        programs = [path for path in options.unit or [] if path.endswith("/" + test)]
+        if programs:
+            options.unit.remove(*programs)
+        elif any(os.path.commonpath([path, source + ".py"]) == path for path in options.server or []):
+            words += ["--deselect", f"{source}.py::{name}"] if name else ["--ignore", source + ".py"]
+        else:
+            continue
+        say(f"SKIPPED [1] {test}: {reason}")
+        counts.add(0, 0, 1)
+    return words
+
+
+def run_server(words, out, counts):
+    """One pytest run over all the paths, which may be options too; its JUnit file has the numbers."""
     junit = os.path.join(out, "pytest.xml")
     if os.path.exists(junit):
         os.remove(junit)
     status = subprocess.run([sys.executable, "-B", "-m", "pytest", "-q", "-rs", "-p", "no:cacheprovider",
-                             f"--junitxml={junit}", *paths]).returncode
+                             f"--junitxml={junit}", *words]).returncode
     tests = failed = skipped = 0
     if os.path.exists(junit):
         suite = ElementTree.parse(junit).getroot().find("testsuite")
@@ -92,6 +118,7 @@ def sanitizer_reports(out):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--out", required=True)
+    parser.add_argument("--left-out")
     parser.add_argument("--unit", nargs="*")
     parser.add_argument("--server", nargs="*")
     options = parser.parse_args()
@@ -100,6 +127,9 @@ def main():
         os.remove(path)
 
     counts = Counts()
+    pytest_words = []
+    if options.left_out:
+        pytest_words = leave_out(read_left_out(options.left_out), options, counts)
     if options.unit is not None:
         if not options.unit:
             say("no such unit test program")
@@ -107,7 +137,7 @@ def main():
         for program in options.unit:
             run_unit(program, counts)
     if options.server is not None:
-        run_server(options.server, options.out, counts)
+        run_server(pytest_words + options.server, options.out, counts)
     for path, text in sanitizer_reports(options.out):
         say(f"--- {path}\n{text}")
         counts.add(0, 1, 0)

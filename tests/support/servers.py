@@ -4,9 +4,7 @@
 
 Each server is unpacked from Debian's packages, with all its libraries, the C library included, into
 build/servers/<name>/root, and started through that root's own dynamic linker: nothing is installed,
-and servers of a newer Debian run here. The packages come from the machine's own Debian mirror: its
-apt sources are read, and the same address, options and key are used for another release. apt works
-on state and cache folders of its own. `rm -r build/servers` fetches anew.
+and servers of a newer Debian run here (debian.py says where from). `rm -r build/servers` fetches anew.
 
 --fetch only unpacks them and prints each server's program, to be used as REDIS_SERVER.
 """
@@ -20,6 +18,8 @@ import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 
+from debian import Problem, unpack
+
 ROOT = os.path.join("build", "servers")
 
 # name: (releases of Debian, the last being the one to take the package from; the package and its program)
@@ -31,22 +31,6 @@ SERVERS = {
     "valkey-9": (["sid"], "valkey-server"),
 }
 
-APT_CONF = """\
-Dir::State "{0}/state";
-Dir::State::status "{0}/status";
-Dir::Cache "{0}/cache";
-Dir::Etc::sourcelist "{0}/sources.list";
-Dir::Etc::sourceparts "/dev/null";
-Dir::Etc::preferences "/dev/null";
-Dir::Etc::preferencesparts "/dev/null";
-APT::Sandbox::User "root";
-APT::Install-Recommends "false";
-Acquire::Languages "none";
-#clear APT::Update::Pre-Invoke;
-#clear APT::Update::Post-Invoke;
-#clear APT::Update::Post-Invoke-Success;
-"""
-
 # Starts the program through its own dynamic linker; `exec`, so that it has the script's process id.
 START = """\
 #!/bin/sh
@@ -55,71 +39,7 @@ exec "$root/{loader}" --library-path "{libraries}" "$root/usr/bin/{program}" "$@
 """
 
 
-class Problem(Exception):
-    """The server is not available here; the text has the reason."""
-
-
-# ---- The machine's Debian mirror -------------------------------------------------------------
-
-
-def entries():
-    """(options, address, suites) of every binary source of this machine, in either notation."""
-    for path in ["/etc/apt/sources.list", *sorted(glob.glob("/etc/apt/sources.list.d/*.list"))]:
-        if os.path.exists(path):
-            with open(path, encoding="utf-8") as lines:
-                for line in lines:
-                    found = re.match(r"\s*deb\s+(?:\[(.*?)\]\s+)?(\S+)\s+(\S+)\s", line)
-                    if found:
-                        yield (found[1] or "").split(), found[2], [found[3]]
-    for path in sorted(glob.glob("/etc/apt/sources.list.d/*.sources")):
-        with open(path, encoding="utf-8") as file:
-            text = re.sub(r"^#.*\n", "", file.read(), flags=re.M)
-        for paragraph in re.split(r"\n\s*\n", text):
-            fields = dict(re.findall(r"^([\w-]+):[ \t]*((?:.*)(?:\n[ \t].*)*)", paragraph, re.M))
-            fields = {name.lower(): value.strip() for name, value in fields.items()}
-            if "deb" not in fields.get("types", "").split() or fields.get("enabled") == "no":
-                continue
-            options = []
-            if fields.get("signed-by", "").startswith("/"):
-                options.append("signed-by=" + fields["signed-by"])
-            if "trusted" in fields:
-                options.append("trusted=" + fields["trusted"])
-            yield options, fields["uris"].split()[0], fields.get("suites", "").split()
-
-
-def sources(suites):
-    """Lines of a sources.list for these releases, from where the machine has its own release."""
-    with open("/etc/os-release", encoding="utf-8") as release:
-        codename = re.search(r'^VERSION_CODENAME="?([\w-]+)', release.read(), re.M)
-    mine = codename and codename[1]
-    for options, address, has in entries():
-        if mine in has:
-            words = " ".join(["target=Packages", *options])
-            return "".join(f"deb [{words}] {address} {suite} main\n" for suite in suites)
-    raise Problem("no apt source of Debian on this machine has a release named " + str(mine))
-
-
 # ---- Unpacking -------------------------------------------------------------------------------
-
-
-def run(command, log):
-    log.write("$ " + " ".join(command) + "\n")
-    log.flush()
-    if subprocess.run(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log).returncode:
-        raise Problem(f"{command[0]} failed, see {log.name}")
-
-
-def download(suites, package, work, log):
-    """The package and all that it depends on, as if nothing were installed: paths of .deb files."""
-    for folder in ("state/lists/partial", "cache/archives/partial"):
-        os.makedirs(os.path.join(work, folder))
-    for name, text in (("status", ""), ("apt.conf", APT_CONF.format(work)), ("sources.list", sources(suites))):
-        with open(os.path.join(work, name), "w", encoding="utf-8") as file:
-            file.write(text)
-    apt = ["apt-get", "-q", "-y", "-c", os.path.join(work, "apt.conf")]
-    run([*apt, "update"], log)
-    run([*apt, "install", "--download-only", "-t", suites[-1], package], log)
-    return sorted(glob.glob(os.path.join(work, "cache/archives/*.deb")))
 
 
 def write_start(folder, program):
@@ -134,7 +54,7 @@ def write_start(folder, program):
         raise Problem(f"{root} has no {program} or no dynamic linker")
     path = os.path.join(folder, "server")
     with open(path, "w", encoding="utf-8") as file:
-        file.write(START.format(loader=loaders[0], program=program, libraries=":".join("$root/" + l for l in libraries)))
+        file.write(START.format(loader=loaders[0], program=program, libraries=":".join("$root/" + name for name in libraries)))
     os.chmod(path, 0o755)
     return path
 
@@ -148,12 +68,8 @@ def fetch(name):
         return start
     say(f"{name}: fetching {program} of Debian {suites[-1]}")
     shutil.rmtree(folder, ignore_errors=True)
-    work = os.path.join(folder, "apt")
-    os.makedirs(work)
-    with open(os.path.join(folder, "fetch.log"), "w", encoding="utf-8") as log:
-        for deb in download(suites, program, work, log):
-            run(["dpkg-deb", "-x", deb, os.path.join(folder, "root")], log)
-    shutil.rmtree(work)
+    os.makedirs(folder)
+    unpack(folder, suites, [program])
     return write_start(folder, program)
 
 

@@ -1,61 +1,94 @@
 #!/bin/sh
 # What `make deb` does: builds with the flags that Debian builds its packages with, and packs what
-# `make install` installs into directory/bloomport_<version>_<arch>.deb. The version and its date are
-# the newest released ones of module/docs/CHANGELOG.md, which a test keeps equal to the module's own.
-# DEBFULLNAME and DEBEMAIL name the maintainer, as for Debian's own tools.
+# `make install` installs into directory/bloomport_<version>-1~deb<release>u1_<arch>.deb. The version is
+# that of module/core/version.h, its date stands in module/docs/CHANGELOG.md. DEBFULLNAME and DEBEMAIL
+# name the maintainer, as for Debian's own tools.
 #
-#   deb.sh directory    called at the top of the repository
+#   deb.sh directory [architecture]    called at the top of the repository
+#
+# The release is the one of the system that it runs on; in_root.py runs it on others. For another
+# architecture the system needs Debian's cross compiler and the libraries of that architecture.
+# directory/libraries then lists the library packages that were used, for the SBOM of `make dist`.
 set -eu
+export LC_ALL=C # in Turkish [A-Z] has no I; and the order of files is the language's
 
 package=module/extras/debian
 out=$1
 root=$out/debian/bloomport
 doc=$root/usr/share/doc/bloomport
-heading=$(sed -n 's/^## \[\([0-9.]*\)\] - \([0-9-]*\)$/\1 \2/p' module/docs/CHANGELOG.md | head -n 1)
-version=${heading% *}-1
-released=${heading#* }
+changes=module/docs/CHANGELOG.md
 maintainer="${DEBFULLNAME:-bloomport contributors} <${DEBEMAIL:-bloomport@example.org}>"
+eval "$(dpkg-architecture ${2:+-a"$2"} -s 2>/dev/null)" # DEB_HOST_ARCH and others, exported
+
+version=$($MAKE -s --no-print-directory version)
+released=$(sed -n "s/^## \[$version\] - \([0-9-]*\)$/\1/p" $changes)
+[ -n "$released" ] || { echo "deb: $changes has no heading '## [$version] - date'" >&2; exit 1; }
 SOURCE_DATE_EPOCH=$(date -u -d "$released" +%s)
-export SOURCE_DATE_EPOCH
+DEB_BUILD_MAINT_OPTIONS=hardening=+bindnow
+export SOURCE_DATE_EPOCH DEB_BUILD_MAINT_OPTIONS
 umask 022
+
+# 0.2.0-1~deb12u1 < 0.2.0-1~deb13u1: an upgrade of Debian upgrades the package too.
+# shellcheck disable=SC1091 # the system's own file
+. /etc/os-release
+case $ID in
+    debian) suffix=${VERSION_ID:+~deb${VERSION_ID}u1} ;;
+    *) suffix=~$ID${VERSION_ID:-} ;;
+esac
 
 build() {
     flags="$(dpkg-buildflags --get CFLAGS) $(dpkg-buildflags --get CPPFLAGS)"
-    "$MAKE" --no-print-directory V=1 FLAVOUR=deb SO="$out/bloomport.so" TOOL="$out/bloomport" \
-        CFLAGS="$flags" LDFLAGS="$(dpkg-buildflags --get LDFLAGS)" \
+    $MAKE --no-print-directory V=1 FLAVOUR=deb SO="$out/bloomport.so" TOOL="$out/bloomport" \
+        CC="$DEB_HOST_GNU_TYPE-gcc" CFLAGS="$flags" LDFLAGS="$(dpkg-buildflags --get LDFLAGS)" \
         PREFIX=/usr ZSH_DIR=/usr/share/zsh/vendor-completions DESTDIR="$root" install
-    strip --strip-unneeded --remove-section=.comment --remove-section=.note \
+    "$DEB_HOST_GNU_TYPE-strip" --strip-unneeded --remove-section=.comment --remove-section=.note \
         "$root/usr/bin/bloomport" "$root/usr/lib/redis/modules/bloomport.so"
+    mkdir -p "$root/usr/lib/valkey/modules"
+    ln -s ../../redis/modules/bloomport.so "$root/usr/lib/valkey/modules/bloomport.so"
 }
 
 # dpkg's programs read debian/control and debian/changelog of the directory they are called in, and
 # take debian/<package> with a DEBIAN in it for the package.
 describe() {
     sed "s/@MAINTAINER@/$maintainer/" $package/control >"$out/debian/control"
-    printf '%s\n' "bloomport ($version) unstable; urgency=medium" "" \
-        "  * changelog.gz lists the changes." "" \
-        " -- $maintainer  $(date -uR -d "$released")" >"$out/debian/changelog"
+    sed -n 's/^## \[\([0-9.]*\)\] - \([0-9-]*\)$/\1 \2/p' $changes | while read -r number date; do
+        printf '%s\n' "bloomport ($number-1$suffix) ${VERSION_CODENAME:-unstable}; urgency=medium" "" \
+            "  * changelog.gz lists the changes." "" \
+            " -- $maintainer  $(date -uR -d "$date")" ""
+    done >"$out/debian/changelog"
     (cd "$out" && dpkg-shlibdeps debian/bloomport/usr/bin/* debian/bloomport/usr/lib/redis/modules/*)
 }
 
 # gzip -n: no name and no time, so that the same sources give the same package.
 add_documents() {
     sed -e '/@LICENSE@/{r LICENSE' -e 'd}' $package/copyright >"$doc/copyright"
-    gzip -9nc module/docs/CHANGELOG.md >"$doc/changelog.gz"
+    gzip -9nc $changes >"$doc/changelog.gz"
     gzip -9nc "$out/debian/changelog" >"$doc/changelog.Debian.gz"
     gzip -9n "$root/usr/share/man/man1/bloomport.1"
 }
 
 pack() {
     install -m 755 $package/prerm "$root/DEBIAN/prerm"
-    (cd "$root" && find usr -type f -exec md5sum {} + | LC_ALL=C sort -k 2 >DEBIAN/md5sums)
+    (cd "$root" && find usr -type f -exec md5sum {} + | sort -k 2 >DEBIAN/md5sums)
     (cd "$out" && dpkg-gencontrol -pbloomport -Pdebian/bloomport)
+    find "$root" -exec touch -h -d "@$SOURCE_DATE_EPOCH" {} +
     dpkg-deb --root-owner-group --build "$root" "$out"
 }
 
-rm -rf "$out/debian" "$out"/*.deb
+# Lines "soname package version", and one for the header that is compiled in.
+list_libraries() {
+    readelf -d "$root/usr/bin/bloomport" "$root/usr/lib/redis/modules/bloomport.so" |
+        sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p' | sort -u | while read -r soname; do
+            owner=$(dpkg -S "*/$DEB_HOST_MULTIARCH/$soname" | head -n 1 | sed 's/: .*//')
+            echo "$soname $(dpkg-query -W -f '${Package} ${Version}' "$owner")"
+        done
+    echo "xxhash.h $(dpkg-query -W -f '${Package} ${Version}' "libxxhash-dev:$DEB_HOST_ARCH")"
+}
+
+rm -rf "$out" # from scratch: no object built with other flags
 mkdir -p "$root/DEBIAN"
 build >"$out/build.log" 2>&1 || { tail -n 20 "$out/build.log" >&2; exit 1; }
 describe
 add_documents
 pack
+list_libraries >"$out/libraries" 2>/dev/null || rm -f "$out/libraries"

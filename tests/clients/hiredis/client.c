@@ -244,8 +244,7 @@ static void load(void) {
 static void bulk(void) {
     answers_item("BF.BULKADD bulky LINES", (struct word){"a\nb\na", 5}, "\xc0");
     answers("BF.BULKEXISTS bulky WIDTH 1 axb", "\xa0");
-    answers("BF.BULKADD bulky WIDTH 2 abc",
-            "ERR the data is no whole number of items of 2 bytes");
+    answers("BF.BULKADD bulky WIDTH 2 abc", "ERR the data is no whole number of items of 2 bytes");
 }
 
 int main(int argc, char **argv) {

@@ -1,0 +1,22 @@
+#!/bin/sh
+# Builds the module of version 0.1.0 from this repository's history, for the tests of upgrading.
+#
+#   CC=cc old_version.sh directory redismodule-directory     called at the top of the repository
+#
+# A source tarball and a shallow clone have no history: then nothing is built, and the tests that need
+# it are skipped with that reason.
+set -eu
+
+out=$1
+header=$(cd "$2" && pwd)
+commit=5012fe085f89162abdc224838de7d82a976ae060 # 0.1.0 as it was released
+[ ! -e "$out/bloomport.so" ] || exit 0
+git cat-file -e "$commit" 2>/dev/null || { echo "no history with version 0.1.0 here: upgrading is not tested" >&2; exit 0; }
+
+rm -rf "$out/source"
+mkdir -p "$out/source"
+git archive "$commit" | tar -xf - -C "$out/source"
+env -u MAKEFLAGS -u MFLAGS "${MAKE:-make}" -s -C "$out/source" -j2 FLAVOUR=release CC="${CC:-cc}" REDISMODULE_DIR="$header" build/bloomport.so \
+    >"$out/log" 2>&1 || { cat "$out/log" >&2; exit 1; }
+mv "$out/source/build/bloomport.so" "$out/bloomport.so"
+rm -rf "$out/source"
