@@ -6,6 +6,7 @@ Environment:
     BLOOMPORT_PRELOAD   LD_PRELOAD of the server process only (the sanitizer's run-time library);
                         ASAN_OPTIONS, UBSAN_OPTIONS and LSAN_OPTIONS pass through
     BLOOMPORT_WRAP      words before the server's command: valgrind or an emulator, and its options
+    BLOOMPORT_EMULATED  the architecture that is emulated, if one is
     BLOOMPORT_KEEP      if set, the servers' directories are not removed
 """
 
@@ -30,8 +31,9 @@ REDIS_SERVER = os.environ.get("REDIS_SERVER", "redis-server")
 MODULE = os.path.abspath(os.environ.get("BLOOMPORT_SO", str(REPO / "build" / "bloomport.so")))
 PRELOAD = os.environ.get("BLOOMPORT_PRELOAD", "")
 WRAP = shlex.split(os.environ.get("BLOOMPORT_WRAP", ""))
-# The module or its allocator is not the one that users have.
-INSTRUMENTED = bool(PRELOAD or WRAP or os.environ.get("BLOOMPORT_COVERAGE"))
+EMULATED = os.environ.get("BLOOMPORT_EMULATED", "")
+# The module or its allocator is not the one that users have: sanitizers, valgrind, coverage.
+INSTRUMENTED = bool(PRELOAD or (WRAP and not EMULATED) or os.environ.get("BLOOMPORT_COVERAGE"))
 START_SECONDS = 120 if PRELOAD or WRAP else 30
 STOP_SECONDS = 120 if PRELOAD or WRAP else 30
 

@@ -112,7 +112,7 @@ def advised():
     setting = Path("/sys/kernel/mm/transparent_hugepage/enabled")
     reason = None
     if os.environ.get("BLOOMPORT_WRAP"):
-        reason = "for valgrind fresh pages are written to before anybody can advise (LAZY_ZERO_BYTES)"
+        reason = "valgrind writes to fresh pages (LAZY_ZERO_BYTES), and an emulator takes no advice on pages"
     elif not setting.exists() or "[madvise]" not in setting.read_text():
         reason = "transparent_hugepage/enabled is not madvise on this machine"
     elif os.sysconf("SC_PAGESIZE") != 4096:
