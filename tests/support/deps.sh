@@ -84,6 +84,8 @@ missing_test() {
     have_command g++ || echo g++
     have_cxx_header leveldb/filter_policy.h || echo libleveldb-dev
     have_command node || echo nodejs
+    have_command zsh || echo zsh
+    have_command fish || echo fish
 }
 
 missing_parquet() { have_parquet || have_module ensurepip || echo python3-venv; }
