@@ -21,7 +21,7 @@ TEST_ENV = BLOOMPORT_PRELOAD='$(shell $(CC) -print-file-name=libasan.so)' \
 else ifeq ($(FLAVOUR),tsan)
 SANITIZE = -fsanitize=thread
 TEST_ENV = BLOOMPORT_PRELOAD='$(shell $(CC) -print-file-name=libtsan.so)' \
-           TSAN_OPTIONS='log_path=$(abspath $(OBJ))/report:allocator_may_return_null=1'
+           TSAN_OPTIONS='log_path=$(abspath $(OBJ))/report:allocator_may_return_null=1:suppressions=$(abspath tests/support/tsan.supp)'
 else ifeq ($(FLAVOUR),fuzz)
 SANITIZE = -fsanitize=address,undefined -fno-sanitize-recover=undefined
 FUZZER = -fsanitize=fuzzer
