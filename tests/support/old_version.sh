@@ -11,7 +11,12 @@ out=$1
 header=$(cd "$2" && pwd)
 commit=5012fe085f89162abdc224838de7d82a976ae060 # 0.1.0 as it was released
 [ ! -e "$out/bloomport.so" ] || exit 0
-git cat-file -e "$commit" 2>/dev/null || { echo "no history with version 0.1.0 here: upgrading is not tested" >&2; exit 0; }
+said=$(LC_ALL=C git cat-file -e "$commit" 2>&1) || {
+    # A history that git may not read is not a missing one.
+    case $said in *"dubious ownership"*) echo "$said" >&2; exit 1 ;; esac
+    echo "no history with version 0.1.0 here: upgrading is not tested" >&2
+    exit 0
+}
 
 rm -rf "$out/source"
 mkdir -p "$out/source"
