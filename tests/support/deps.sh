@@ -226,15 +226,20 @@ private_apt() {
         -o APT::Sandbox::User=root "$@"
 }
 
+# Later releases of Debian have no Redis 7 any more, so Debian 12's sources are among them.
 copy_sources() {
+    release=$(. /etc/os-release && [ "$ID" = debian ] && echo "${VERSION_CODENAME:-}") || :
+    [ "$release" != bookworm ] || release=
     mkdir -p "$work/parts" "$work/lists/partial" "$work/cache/archives/partial"
     # One-line style: deb [options] address suite components
     cat /etc/apt/sources.list /etc/apt/sources.list.d/*.list 2>/dev/null |
-        sed -nE 's/^[[:space:]]*deb([[:space:]])/deb-src\1/p' >"$work/sources.list" || :
+        sed -nE 's/^[[:space:]]*deb([[:space:]])/deb-src\1/p' |
+        sed -E "p; s/([[:space:]])${release:-no release}([[:space:]])/\1bookworm\2/; t; d" >"$work/sources.list" || :
     # Paragraph style: Types: deb
     for file in /etc/apt/sources.list.d/*.sources; do
         [ -e "$file" ] || continue
-        sed -E 's/^Types:.*/Types: deb-src/' "$file" >"$work/parts/${file##*/}"
+        sed -E "s/^Types:.*/Types: deb-src/; /^Suites:/s/([[:space:]])${release:-no release}([[:space:]]|$)/\1bookworm $release\2/" \
+            "$file" >"$work/parts/${file##*/}"
     done
 }
 
@@ -343,4 +348,7 @@ fetch_libraries() {
 if is_wanted parquet && ! have_parquet; then fetch_libraries "Parquet libraries" tests/server/requirements.txt; fi
 if is_wanted frames && ! have_frames; then fetch_libraries "data frames" tests/recipes/requirements.txt; fi
 if is_wanted lint && ! have_ruff; then fetch_libraries ruff tests/lint/requirements.txt; fi
-if is_wanted sbom && ! have_sbom; then fetch_libraries "SPDX tools" module/extras/release/requirements.txt; fi
+if is_wanted sbom && ! have_sbom; then
+    fetch_libraries "SPDX tools" module/extras/release/requirements.txt
+    have_sbom || die "make dist needs spdx-tools of PyPI, for the SBOM."
+fi

@@ -83,6 +83,16 @@ def check_same_when_built_again(root, package, architecture):
     assert first == second, f"{package} has {first}, the second one {second}"
 
 
+def check_header(root):
+    """`make deps` fetches the redismodule.h that has the BSD licence, on either Debian."""
+    folder = root + "/src-deps"
+    shutil.copytree(TOP, folder, ignore=lambda path, names: {"build", ".git"} & set(names))
+    output(["chroot", root, "env", "-i", "PATH=/usr/sbin:/usr/bin:/sbin:/bin", "make", "-C", "/src-deps", "-s", "deps"])
+    with open(folder + "/build/include/redismodule.version", encoding="utf-8") as file:
+        version = file.read()
+    assert re.match(r"5:7\.", version) and os.path.getsize(folder + "/build/include/redismodule.h"), version
+
+
 def check_packages(checks, out, release, words):
     root = None
     for architecture in MACHINES:
@@ -92,7 +102,9 @@ def check_packages(checks, out, release, words):
                   ("dependencies", check_dependencies, package, architecture), ("version", check_version, package),
                   ("lintian has no error and no warning", lambda p: in_root.check(root, p), package),
                   ("built twice is the same", lambda *w: check_same_when_built_again(root, *w), package, architecture)]
-        if architecture == "arm64":
+        if architecture == "amd64":
+            claims.append(("make deps gets redismodule.h of Redis 7", lambda: check_header(root)))
+        else:
             claims.append(("runs under qemu-user", lambda u: check_runs_under_qemu(root, u), unpacked))
         for claim, function, *given in claims:
             if all(word in f"{name}: {claim}" for word in words):
