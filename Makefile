@@ -33,6 +33,7 @@ BASE_CFLAGS = -std=c11 -I. -fPIC -fvisibility=hidden -MMD -MP \
 BUILT = $(if $(filter release,$(FLAVOUR)),build,$(OBJ))
 SO = $(BUILT)/bloomport.so
 TOOL = $(BUILT)/bloomport
+HIREDIS ?= -lhiredis
 DECODERS = -lz -lzstd -llzma
 # Sources by wildcard, so that no file can be forgotten.
 PURE_DIRS = module/core rdb rdb/formats
@@ -104,7 +105,7 @@ test: $(SO) $(FAULTS_SO) $(TOOL) $(UNIT) $(FUZZ) | $(DEPS) ## install what is mi
 format: ## clang-format all C files
 	$(CLANG_FORMAT) -i $(wildcard module/*.[ch] $(PURE_DIRS:%=%/*.[ch]) rdb/tool/*.[ch] tests/*/*.[ch])
 
-clean: ## remove what was built; keeps the fetched header and the data of `make run`
+clean: ## remove what was built; keeps what was downloaded and the data of `make run`
 	rm -rf $(addprefix build/,release asan tsan fuzz coverage valgrind arm64 s390x musl deb debs dist 0.1.0 bloomport.so bloomport)
 
 help: ## this list
@@ -125,7 +126,7 @@ endif
 
 $(TOOL): $(TOOL_OBJ) $(PURE_OBJ)
 	$(SAY) LINK $@
-	$(Q)$(CC) $(SANITIZE) $(LDFLAGS) -pthread -o $@ $^ $(COVERAGE) -lhiredis -lssl -lcrypto $(DECODERS) -lm
+	$(Q)$(CC) $(SANITIZE) $(LDFLAGS) -pthread -o $@ $^ $(COVERAGE) $(HIREDIS) -lssl -lcrypto $(DECODERS) -lm
 
 # Two compile rules. PURE code is compiled without redismodule.h on the include path; so are the
 # programs that test it. GLUE code sees the server.

@@ -8,7 +8,10 @@
 #
 # The release is the one of the system that it runs on; in_root.py runs it on others. For another
 # architecture the system needs Debian's cross compiler and the libraries of that architecture.
-# directory/libraries then lists the library packages that were used, for the SBOM of `make dist`.
+#
+# Two more files are for `make dist`. directory/portable is the tool with libhiredis in it, since most
+# systems have another version of that library. directory/libraries lists the library packages that were
+# used, for the SBOM.
 set -eu
 export LC_ALL=C # in Turkish [A-Z] has no I; and the order of files is the language's
 
@@ -36,13 +39,18 @@ case $ID in
     *) suffix=~$ID${VERSION_ID:-} ;;
 esac
 
-build() {
+make_with_debian_flags() {
     flags="$(dpkg-buildflags --get CFLAGS) $(dpkg-buildflags --get CPPFLAGS)"
-    $MAKE --no-print-directory V=1 FLAVOUR=deb SO="$out/bloomport.so" TOOL="$out/bloomport" \
-        CC="$DEB_HOST_GNU_TYPE-gcc" CFLAGS="$flags" LDFLAGS="$(dpkg-buildflags --get LDFLAGS)" \
-        PREFIX=/usr ZSH_DIR=/usr/share/zsh/vendor-completions DESTDIR="$root" install
+    $MAKE --no-print-directory V=1 FLAVOUR=deb SO="$out/bloomport.so" \
+        CC="$DEB_HOST_GNU_TYPE-gcc" CFLAGS="$flags" LDFLAGS="$(dpkg-buildflags --get LDFLAGS)" "$@"
+}
+
+build() {
+    make_with_debian_flags TOOL="$out/bloomport" PREFIX=/usr DESTDIR="$root" \
+        ZSH_DIR=/usr/share/zsh/vendor-completions install
+    make_with_debian_flags TOOL="$out/portable" HIREDIS=-l:libhiredis.a "$out/portable"
     "$DEB_HOST_GNU_TYPE-strip" --strip-unneeded --remove-section=.comment --remove-section=.note \
-        "$root/usr/bin/bloomport" "$root/usr/lib/redis/modules/bloomport.so"
+        "$root/usr/bin/bloomport" "$root/usr/lib/redis/modules/bloomport.so" "$out/portable"
     mkdir -p "$root/usr/lib/valkey/modules"
     ln -s ../../redis/modules/bloomport.so "$root/usr/lib/valkey/modules/bloomport.so"
 }
@@ -75,14 +83,16 @@ pack() {
     dpkg-deb --root-owner-group --build "$root" "$out"
 }
 
-# Lines "soname package version", and one for the header that is compiled in.
+# Lines "soname package version", and one for each part that is compiled or linked in.
 list_libraries() {
     readelf -d "$root/usr/bin/bloomport" "$root/usr/lib/redis/modules/bloomport.so" |
         sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p' | sort -u | while read -r soname; do
             owner=$(dpkg -S "*/$DEB_HOST_MULTIARCH/$soname" | head -n 1 | sed 's/: .*//')
             echo "$soname $(dpkg-query -W -f '${Package} ${Version}' "$owner")"
         done
-    echo "xxhash.h $(dpkg-query -W -f '${Package} ${Version}' "libxxhash-dev:$DEB_HOST_ARCH")"
+    for part in xxhash.h:libxxhash-dev libhiredis.a:libhiredis-dev; do
+        echo "${part%:*} $(dpkg-query -W -f '${Package} ${Version}' "${part#*:}:$DEB_HOST_ARCH")"
+    done
 }
 
 rm -rf "$out" # from scratch: no object built with other flags

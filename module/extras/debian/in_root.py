@@ -2,8 +2,8 @@
 
     in_root.py directory release,... architecture,...      '' is the machine's own
 
-The packages go to directory/, what each was made of to directory/<release>-<architecture>/: deb.sh's
-log and its list of libraries.
+The packages go to directory/, deb.sh's other files to directory/<release>-<architecture>/: its log, its
+list of libraries, and the tool for the tarballs of `make dist`.
 
 The Debian is made by tests/support/debian.py, once for both architectures, and is kept in build/roots;
 arm64 is built by Debian's cross compiler. Root is needed, for chroot.
@@ -24,6 +24,10 @@ TOOLS = ["make", "gcc", "gcc-aarch64-linux-gnu", "dpkg-dev", "lintian", "locales
 PACKAGES = [*TOOLS, *(library + suffix for library in LIBRARIES for suffix in ("", ":arm64"))]
 
 
+def own_architecture():
+    return output(["dpkg", "--print-architecture"]).strip()
+
+
 def build_root(folder, release):
     return make_root(folder, release, PACKAGES, keep=True)
 
@@ -32,7 +36,8 @@ def copy_source(source, target):
     """What is not built, and the header that is fetched."""
     shutil.copytree(source, target, ignore=lambda folder, names: {"build", ".git"} & set(names) if folder == source else ())
     header = os.environ.get("REDISMODULE_DIR", "build/include")
-    shutil.copytree(os.path.join(TOP, header), os.path.join(target, "build/include"))
+    os.makedirs(os.path.join(target, "build/include"))
+    shutil.copy(os.path.join(TOP, header, "redismodule.h"), os.path.join(target, "build/include"))
 
 
 def build_package(root, source, architecture, folder="/src", before="", program=""):
@@ -54,10 +59,10 @@ def check(root, package):
 
 
 def keep(package, out, name):
-    """The package, the log and the list of libraries, out of the root."""
+    """The package and deb.sh's other files, out of the root."""
     details = os.path.join(out, name)
     os.makedirs(details, exist_ok=True)
-    for file in ("build.log", "libraries"):
+    for file in ("build.log", "libraries", "portable"):
         shutil.copy(os.path.join(os.path.dirname(package), file), details)
     return shutil.copy(package, out)
 
@@ -66,6 +71,8 @@ def build_all(out, releases, architectures, source=TOP):
     """Every package, from these sources, into the folder."""
     if os.getuid() != 0:
         raise Problem("needs root, for chroot")
+    if own_architecture() != "amd64":
+        raise Problem("needs an amd64 machine: its roots have the cross compiler for arm64 and no other")
     for release in releases:
         root = build_root(os.path.join(out, "root"), release)
         for architecture in architectures:
@@ -75,7 +82,7 @@ def build_all(out, releases, architectures, source=TOP):
 
 
 def main(out, releases, architectures):
-    mine = own_release(), output(["dpkg", "--print-architecture"]).strip()
+    mine = own_release(), own_architecture()
     wanted = releases or mine[0], architectures or mine[1]
     if wanted == mine:
         return subprocess.run(["sh", "module/extras/debian/deb.sh", out], check=False).returncode

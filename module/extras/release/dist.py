@@ -4,12 +4,12 @@
 
     bloomport-<version>.tar.gz                  the sources
     bloomport-<version>-linux-<arch>.tar.gz     module, tool, man page, completions, documents
-    bloomport_<version>-1~deb<n>u1_<arch>.deb   the four packages
+    bloomport_<version>-1.deb<n>u1_<arch>.deb   the four packages
     bloomport-<version>.spdx.json               the SBOM: sbom.py
     SHA256SUMS
 
-The programs of the tarballs are those of Debian 12's packages, so they run with glibc 2.36 and later. The
-same commit and the same packages of Debian give the same bytes: no time but the release's date, which
+The programs of the tarballs are built on Debian 12, so they run with glibc 2.36 and later. The module needs
+nothing else; the tool needs OpenSSL 3, zlib, libzstd and liblzma, and has libhiredis in it. The same commit and the same packages of Debian give the same bytes: no time but the release's date, which
 module/docs/CHANGELOG.md has, gets into a file. Root is needed, for chroot.
 """
 import datetime
@@ -31,13 +31,14 @@ RELEASES = ["bookworm", "trixie"]
 ARCHITECTURES = ["amd64", "arm64"]
 # From the package's /usr into the tarball; a folder takes all that is below.
 FROM_PACKAGE = {
-    "lib/redis/modules/bloomport.so": "bloomport.so", "bin/bloomport": "bloomport",
+    "lib/redis/modules/bloomport.so": "bloomport.so",
     "share/bash-completion/completions/bloomport": "completions/bloomport.bash",
     "share/zsh/vendor-completions/_bloomport": "completions/_bloomport",
     "share/fish/vendor_completions.d/bloomport.fish": "completions/bloomport.fish",
     "share/doc/bloomport/examples/bloomport.conf": "bloomport.conf", "share/doc/bloomport/copyright": "COPYRIGHT"}
-# From the sources, under the same names, so that the documents' links work.
-FROM_SOURCE = ["LICENSE", "README.md", "module/docs", "rdb/FORMAT.md"]
+# From the sources, under the same names: the documents, and what they link to and tell a user to use.
+FROM_SOURCE = ["LICENSE", "README.md", "module/docs", "module/extras/monitoring", "module/extras/container", "rdb/FORMAT.md",
+               "tests/README.md", "tests/recipes", "tests/bench/speed.svg", ".github/CONTRIBUTING.md", ".github/SECURITY.md"]
 
 
 def read(path):
@@ -81,7 +82,7 @@ def copy(path, target):
 
 
 def archive_programs(out, work, source, architecture):
-    """The tarball of one architecture, of what Debian 12's package has."""
+    """The tarball of one architecture: what Debian 12's package has, with the tool that deb.sh made for it."""
     version, date = version_and_date(source)
     name, unpacked = f"bloomport-{version}-linux-{architecture}", f"{work}/{architecture}"
     package, = glob.glob(f"{work}/debs/*~deb12u1_{architecture}.deb")
@@ -90,6 +91,7 @@ def archive_programs(out, work, source, architecture):
         copy(f"{unpacked}/usr/{path}", f"{work}/{name}/{target}")
     for path in FROM_SOURCE:
         copy(f"{source}/{path}", f"{work}/{name}/{path}")
+    copy(f"{work}/debs/bookworm-{architecture}/portable", f"{work}/{name}/bloomport")
     copy(f"{source}/rdb/tool/bloomport.1", f"{work}/{name}/bloomport.1")
     gzip(["tar", "-C", work, "-c", "--format=ustar", "--sort=name", f"--mtime=@{int(date.timestamp())}", "--owner=0",
           "--group=0", "--numeric-owner", "--mode=u+rw,go=u-w,a-s", name], f"{out}/{name}.tar.gz")
@@ -113,8 +115,9 @@ def main(out):
     in_root.build_all(work + "/debs", RELEASES, ARCHITECTURES, source)
     for architecture in ARCHITECTURES:
         archive_programs(out, work, source, architecture)
+    # GitHub turns ~ into . in the names of a release's files, and SHA256SUMS has to name what is downloaded.
     for package in glob.glob(work + "/debs/*.deb"):
-        shutil.copy(package, out)
+        shutil.copy(package, f"{out}/{os.path.basename(package).replace('~', '.')}")
     version, date = version_and_date(source)
     sbom.write(f"{out}/bloomport-{version}.spdx.json", version, date, work)
     sys.stdout.write(write_checksums(out))

@@ -7,7 +7,7 @@ version: ## print the version of the source
 
 # For another Debian or architecture it is built in a fresh Debian, by a cross compiler, as root.
 IN_ROOT = REDISMODULE_DIR='$(REDISMODULE_DIR)' MAKE='$(MAKE)' $(PYTHON) -B module/extras/debian/in_root.py
-deb: ## build/deb/bloomport_<version>_<arch>.deb: all that as a Debian package; RELEASE=trixie ARCH=arm64 for others
+deb: ## build/deb/bloomport_<version>-1~deb<n>u1_<arch>.deb: module and tool as a Debian package; as root RELEASE=trixie ARCH=arm64
 	@$(RUN_DEPS) deb $(if $(RELEASE)$(ARCH),debs)
 	@$(if $(RELEASE)$(ARCH),$(IN_ROOT) build/deb '$(RELEASE)' '$(ARCH)',MAKE='$(MAKE)' sh module/extras/debian/deb.sh build/deb)
 
@@ -19,7 +19,7 @@ dist: ## build/dist: the files of a release, of the last commit: tarballs, packa
 	@$(RUN_DEPS) debs sbom
 	@REDISMODULE_DIR='$(REDISMODULE_DIR)' $(PYTHON) -B module/extras/release/dist.py build/dist
 
-release-check: | $(DEPS) ## all that a release needs, two targets at a time, and one table: ONLY="test-page test-deb" for some
+release-check: | $(DEPS) ## all that a release needs, two targets at a time, and one table; needs root: ONLY="test-page test-deb" for some
 	@$(PYTHON) tests/support/release_check.py --make '$(MAKE)' $(ONLY)
 
 # T="trixie valkey": only the checks whose name has these words.

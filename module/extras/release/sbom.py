@@ -19,13 +19,15 @@ from debian import Problem  # noqa: E402 (the path has to be set first)
 # What Debian's packages are called, in any release: the project and its licence.
 LICENCES = {
     r"libc6": ("GNU C Library", "LGPL-2.1-or-later"),
-    r"libhiredis[\d.]+": ("hiredis", "BSD-3-Clause"),
+    r"libhiredis([\d.]+|-dev)": ("hiredis", "BSD-3-Clause"),
     r"libssl3(t64)?": ("OpenSSL (libssl, libcrypto)", "Apache-2.0"),
     r"zlib1g": ("zlib", "Zlib"),
     r"libzstd1": ("Zstandard", "BSD-3-Clause OR GPL-2.0-only"),
     r"liblzma5": ("liblzma of XZ Utils", "LicenseRef-XZ-public-domain AND 0BSD"),
     r"libxxhash-dev": ("xxHash", "BSD-2-Clause"),
 }
+# How they are used, where not as a shared library.
+KINDS = {"libxxhash-dev": "CONTAINS", "libhiredis-dev": "STATIC_LINK"}
 DOCUMENT = """\
 SPDXVersion: SPDX-2.3
 DataLicense: CC0-1.0
@@ -85,7 +87,7 @@ def describe_library(debian, version, places):
     for release, architecture in sorted(places):
         text += (f"ExternalRef: PACKAGE-MANAGER purl pkg:deb/debian/{debian}@{version.replace(':', '%3A').replace('+', '%2B')}"
                  f"?arch={architecture}&distro={release}\n")
-    kind = "CONTAINS" if debian == "libxxhash-dev" else "DYNAMIC_LINK"
+    kind = KINDS.get(debian, "DYNAMIC_LINK")
     return text + f"Relationship: SPDXRef-bloomport {kind} SPDXRef-{identifier}\n"
 
 
@@ -98,6 +100,8 @@ def describe_header():
     if os.path.exists(folder + "/redismodule.version"):
         with open(folder + "/redismodule.version", encoding="utf-8") as file:
             version = file.read().strip()
+    if not re.match(r"(\d+:)?7\.[02]\.", version):
+        raise Problem(f"only the redismodule.h of Redis 7.0 and 7.2 has the BSD licence, this one is of {version or 'an unknown version'}")
     text = package("redismodule.h of Redis", "redismodule.h", version, "BSD-3-Clause")
     return text + f"PackageChecksum: SHA256: {digest}\nRelationship: SPDXRef-bloomport CONTAINS SPDXRef-redismodule.h\n"
 
