@@ -147,6 +147,8 @@ def main():
     wanted = options.compilers or list(COMPILERS)
     os.makedirs(OUT, exist_ok=True)
     try:
+        if os.getuid() != 0:
+            raise Problem("make test-compilers: needs root, for chroot")
         roots = {release: prepare(release) for release in dict.fromkeys(COMPILERS[name] for name in wanted)}
     except (Problem, OSError) as problem:
         say(f"{problem}\n0 passed, 1 failed")
