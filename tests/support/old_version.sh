@@ -3,18 +3,16 @@
 #
 #   CC=cc old_version.sh directory redismodule-directory     called at the top of the repository
 #
-# A source tarball and a shallow clone have no history: then nothing is built, and the tests that need
-# it are skipped with that reason.
+# A source tarball and a shallow clone have no history, and git reads none in a directory of another
+# user: then nothing is built, what git said is printed, and the tests that need it are skipped.
 set -eu
 
 out=$1
 header=$(cd "$2" && pwd)
 commit=5012fe085f89162abdc224838de7d82a976ae060 # 0.1.0 as it was released
 [ ! -e "$out/bloomport.so" ] || exit 0
-said=$(LC_ALL=C git cat-file -e "$commit" 2>&1) || {
-    # A history that git may not read is not a missing one.
-    case $said in *"dubious ownership"*) echo "$said" >&2; exit 1 ;; esac
-    echo "no history with version 0.1.0 here: upgrading is not tested" >&2
+said=$(git cat-file -e "$commit" 2>&1) || {
+    echo "no history with version 0.1.0 here: upgrading is not tested${said:+ ($(echo "$said" | head -n 1))}" >&2
     exit 0
 }
 
