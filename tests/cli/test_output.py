@@ -87,8 +87,10 @@ def test_a_group_that_cannot_be_kept_leaves_no_rights_to_another():
         os.chown(place, 12345, 12345)
         (place / "f").write_bytes(b"old")
         (place / "f").chmod(0o664)
+        # The files that a sanitizer's options name may be in a directory that this user cannot enter, as /root is.
+        environment = {name: value for name, value in os.environ.items() if not name.endswith("SAN_OPTIONS")}
         subprocess.run([place / "tool", "build", "--format", "portable", "-o", place / "f"], input=lines(WORDS), check=True, user=12345,
-                       group=12345, extra_groups=[])
+                       group=12345, extra_groups=[], env=environment)
         of = (place / "f").stat()
         assert (of.st_uid, of.st_gid, mode_of(place / "f")) == (12345, 12345, 0o644)
 
