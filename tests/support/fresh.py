@@ -8,6 +8,13 @@ import shutil
 
 from debian import Problem, make_root, output
 
+
+def until_answers(cli):
+    """Lines of a shell that wait for a server: what starts one returns before it listens. One that does
+    not answer within half a minute ends the wait too, and the next command says so."""
+    return f'for i in $(seq 300); do [ "$({cli} PING 2>&1)" != PONG ] || break; sleep 0.1; done\n'
+
+
 ALONE = """
 ip link set lo up
 mount -t proc proc "$1/proc"
@@ -26,11 +33,7 @@ unshare --mount sh -euc '
     ! chroot "$1" /usr/bin/env true 2>/dev/null || { echo "the mount is executable"; exit 1; }
     exec chroot --userspec="$2:$2" "$1" "/usr/bin/$2-server" "/etc/$2/$2.conf" --daemonize no --logfile "" --pidfile ""
     ' sh "$1" "$2" &
-for i in 1 2 3 4 5 6 7 8 9 10; do
-    sleep 1
-    if chroot "$1" "$2-cli" BF.EXISTS hardened item 2>&1; then break; fi
-done
-"""
+""" + until_answers('chroot "$1" "$2-cli"') + 'chroot "$1" "$2-cli" BF.EXISTS hardened item\n'
 
 
 class Fresh:

@@ -19,7 +19,7 @@ import sys
 TOP = os.path.abspath(os.path.join(os.path.dirname(__file__), "../.."))
 sys.path.insert(0, os.path.join(TOP, "module/extras/debian"))
 import in_root  # noqa: E402 (the path has to be set first)
-from fresh import HARDENED, Checks, Fresh, output  # noqa: E402
+from fresh import HARDENED, Checks, Fresh, output, until_answers  # noqa: E402
 
 RELEASES = {"bookworm": "12", "trixie": "13"}
 MACHINES = {"amd64": "X86-64", "arm64": "AArch64"}
@@ -141,7 +141,7 @@ class Server:
 
     def __init__(self, fresh, package, kind):
         self.fresh, self.package, self.kind = fresh, package, kind
-        self.conf = f"/etc/{kind}/{kind}.conf"
+        self.conf, self.cli = f"/etc/{kind}/{kind}.conf", f"{kind}-cli"
         self.before = None
 
     def files(self):
@@ -149,6 +149,10 @@ class Server:
 
     def servers(self):
         return {name for name in self.fresh.run("dpkg-query -W -f '${Package} '").split() if re.match("redis|valkey", name)}
+
+    def used(self, lines, *commands):
+        """What is printed where these lines start the server, the commands use it, and it is shut down."""
+        return self.fresh.alone("\n".join([*lines, until_answers(self.cli), *commands, f"{self.cli} SHUTDOWN"]))
 
     def installs_as_the_readme_says_and_brings_no_server(self):
         self.before, servers = self.files(), self.servers()
@@ -165,11 +169,11 @@ class Server:
         load = [line for line in lines_with("loadmodule", f"tee -a {self.conf}")
                 if "tee -a" in line or line.startswith("sudo service")]
         assert len(load) == 2 and "restart" in load[1], load
-        cli = f"{self.kind}-cli"
-        said = self.fresh.alone("\n".join([
-            *load, f"{cli} MODULE LIST", "echo in use", f"{cli} BF.ADD visitors alice", f"{cli} BF.EXISTS visitors alice",
+        cli = self.cli
+        said = self.used(
+            load, f"{cli} MODULE LIST", "echo in use", f"{cli} BF.ADD visitors alice", f"{cli} BF.EXISTS visitors alice",
             "seq 1 1000 | bloomport build -o f.bloom", "bloomport push f.bloom --key numbers",
-            f"{cli} BF.EXISTS numbers 77", f"{cli} BF.EXISTS numbers 1077", f"{cli} FLUSHALL", f"{cli} SHUTDOWN"]))
+            f"{cli} BF.EXISTS numbers 77", f"{cli} BF.EXISTS numbers 1077", f"{cli} FLUSHALL")
         assert "\nbf\n" in said and re.findall(r"^[01]$", said.split("in use")[-1], re.M) == ["1", "1", "1", "0"], said
 
     def loads_where_only_usr_lib_may_be_executed(self):
@@ -183,8 +187,7 @@ class Server:
 
     def unloads_as_the_documents_say(self):
         lines = [line for line in lines_with("sed -i", self.conf) if "apt remove" not in line]
-        cli = f"{self.kind}-cli"
-        said = self.fresh.alone("\n".join([*lines, f"{cli} PING", f"{cli} BF.ADD visitors alice || :", f"{cli} SHUTDOWN"]))
+        said = self.used(lines, f"{self.cli} PING", f"{self.cli} BF.ADD visitors alice || :")
         assert "PONG" in said and "unknown command" in said.lower(), said
 
     def removing_leaves_nothing_and_the_server_starts(self):
@@ -192,7 +195,7 @@ class Server:
         said = self.fresh.run(line)
         assert "still loads" not in said, said
         self.fresh.run("apt-get -q autoremove --purge")
-        said = self.fresh.alone(f"service {self.kind}-server start; {self.kind}-cli PING; {self.kind}-cli SHUTDOWN")
+        said = self.used([f"service {self.kind}-server start"], f"{self.cli} PING")
         assert "PONG" in said, said
         changed = self.files() ^ self.before
         assert not changed, f"left, or removed too: {sorted(changed)}"
