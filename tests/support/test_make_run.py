@@ -5,11 +5,15 @@ import os
 import re
 import socket
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 REPO = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(REPO / "tests/server"))
+from redis_server import free_port  # noqa: E402 (the path has to be set first)
+
 FAKES = ("RUN_DEPS=echo installing", "MAKE=echo building", "REDIS_SERVER=echo serving")
 
 
@@ -31,12 +35,6 @@ def taken(request):
             pytest.skip(f"this machine has no {address}: {error}")
         listener.listen()
         yield listener.getsockname()[1]
-
-
-def free_port():
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return one.getsockname()[1]
 
 
 def test_a_taken_port_is_reported_before_anything_is_installed_or_built(taken):
