@@ -54,7 +54,8 @@ class Items:
         """An add that failed has added nothing, and may have done all that comes before."""
 
     def refuse_all(self):
-        """The same for a whole command, whose reply is nothing but the error."""
+        """The same for a whole command, whose reply is nothing but the error: it does not say which of the items
+        before it were added."""
 
     def delete(self, item, was_there, now_ms):
         return "BF.DEL of %r was answered %s in another layout than COUNTING" % (item, was_there)
@@ -113,6 +114,9 @@ class WindowItems(Items):
     def refuse(self, now_ms):
         self.newest = max(self.newest, now_ms // self.step * self.step)
 
+    def refuse_all(self):
+        self.has_others = True
+
     def rotate(self, now_ms):
         if self.oldest_newest:
             self.begin(now_ms)
@@ -150,7 +154,6 @@ class CountedItems(Items):
         return not self.is_spoiled and not +self.counts and self.most < SATURATED
 
     def refuse_all(self):
-        """The reply does not say which of the items before the error were added."""
         self.is_spoiled = True
 
     def take(self, item, now_ms):

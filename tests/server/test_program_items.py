@@ -7,6 +7,7 @@ import struct
 import pytest
 
 from bloom_model import xxh64
+from checks import GROWTH_FAILED
 from program_items import SATURATED, CountedItems, Items, WindowItems
 from program_model import Model
 from resp import OK, ONE, ZERO, array, bulk, error, integer
@@ -297,6 +298,18 @@ def test_the_model_learns_deletions_and_finds_what_is_wrong():
     learn(model, "BF.COUNT k a", integer(2))
     learn(model, "BF.DEL k b", array(ZERO))
     assert len(model.faults) == 3
+
+
+@pytest.mark.parametrize("kind", ["WINDOW 60", "LAYOUT COUNTING"])
+def test_the_model_learns_from_a_refused_batch_that_the_filter_may_have_items(kind):
+    """In a script of Valkey 9 the reply is the error alone. An item answered 0 afterwards may be a false positive
+    of those that were added before the error."""
+    model = Model(now_ms=lambda: START)
+    assert learn(model, "BF.RESERVE k 0.01 100 " + kind).is_empty(START)
+    learn(model, "BF.MADD k a b", error(GROWTH_FAILED + ": it needs 85839 bytes, and bf.max-bytes is 20000"))
+    learn(model, "BF.ADD k c", ZERO)
+    assert model.faults == []
+    assert learn(model, "BF.CLEAR k").is_empty(START)
 
 
 def header_of_version_2(layout=0, window=0, generations=0, starts=(0,)):
