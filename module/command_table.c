@@ -9,7 +9,36 @@
 
 /* ---- Arguments, for COMMAND DOCS ---------------------------------------------------------- */
 
-typedef RedisModuleCommandArg arg;
+/* RedisModuleCommandArg of Redis 7.0, and room behind it. A server reads every field that it has
+ * itself: it takes the distance between two arguments from sizeof_arg, and does not conclude from
+ * it which fields the module can have. In an array without room it would read those of the next
+ * argument. Redis 7.2 and Valkey have one more field, display_text; where it is NULL the name is
+ * shown. */
+typedef struct arg {
+    const char *name;
+    RedisModuleCommandArgType type;
+    int key_spec_index;
+    const char *token;
+    const char *summary;
+    const char *since;
+    int flags;
+    const char *deprecated_since;
+    struct arg *subargs;
+    const void *fields_of_newer_servers[4]; // all NULL
+} arg;
+
+#define HAS_SAME_OFFSET(field) (offsetof(arg, field) == offsetof(RedisModuleCommandArg, field))
+_Static_assert(HAS_SAME_OFFSET(name) && HAS_SAME_OFFSET(type) && HAS_SAME_OFFSET(key_spec_index) &&
+                   HAS_SAME_OFFSET(token) && HAS_SAME_OFFSET(flags) && HAS_SAME_OFFSET(subargs) &&
+                   sizeof(arg) > sizeof(RedisModuleCommandArg),
+               "an argument is laid out as the server reads it, and has room after it");
+
+static const RedisModuleCommandInfoVersion INFO_VERSION = {
+    .version = 1,
+    .sizeof_historyentry = sizeof(RedisModuleCommandHistoryEntry),
+    .sizeof_keyspec = sizeof(RedisModuleCommandKeySpec),
+    .sizeof_arg = sizeof(arg),
+};
 
 // It would set each brace of a macro on a line of its own:
 // clang-format off
@@ -340,14 +369,14 @@ static int document(RedisModuleCommand *handle, const struct command *command) {
     if (!USES[command->use].has_sources) key_specs[1] = key_specs[2];
     if (command->use == NO_KEY) key_specs[0] = key_specs[2];
     RedisModuleCommandInfo info = {
-        .version = REDISMODULE_COMMAND_INFO_VERSION,
+        .version = &INFO_VERSION,
         .summary = command->summary,
         .complexity = command->complexity,
         .since = command->since,
         .tips = command->tips,
         .arity = command->arity,
         .key_specs = key_specs,
-        .args = command->args,
+        .args = (RedisModuleCommandArg *)command->args,
     };
     return RedisModule_SetCommandInfo(handle, &info);
 }

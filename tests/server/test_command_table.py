@@ -31,12 +31,16 @@ def docs(call3, name):
     return seen
 
 
+def flatten(arguments):
+    """All arguments of the documented syntax, nested ones included."""
+    for argument in arguments:
+        yield argument
+        yield from flatten(argument.get("arguments", []))
+
+
 def tokens(arguments):
     """All literal words of the documented syntax, nested ones included."""
-    for argument in arguments:
-        if "token" in argument:
-            yield argument["token"]
-        yield from tokens(argument.get("arguments", []))
+    return (argument["token"] for argument in flatten(arguments) if "token" in argument)
 
 
 @pytest.mark.parametrize("name", COMMANDS)
@@ -87,6 +91,14 @@ def test_commands_are_documented(call3, name):
     assert (first["name"], first["type"], first["key_spec_index"]) == (
         "dest" if name in COMBINING else "key", "key", 0,
     )
+
+
+# Servers since Redis 7.2 document a text to show for each argument, which is its name unless said otherwise.
+@pytest.mark.parametrize("name", COMMANDS)
+def test_an_argument_is_shown_by_its_own_name_and_by_no_other(call3, name):
+    arguments = list(flatten(docs(call3, name)["arguments"]))
+    shown = [argument.get("display_text", argument["name"]) for argument in arguments]
+    assert shown == [argument["name"] for argument in arguments]
 
 
 SYNTAX_WORDS = {

@@ -16,6 +16,8 @@ from checks import COMMANDS, GROWTH_FAILED, NO_MEMORY, arity_error
 from resp import error
 from test_command_table import docs
 
+CLI = shutil.which(os.environ.get("REDIS_CLI", "redis-cli"))
+
 
 def test_help_has_a_line_for_each_command_that_begins_with_its_syntax(call):
     lines = call("BF.HELP").plain
@@ -39,12 +41,11 @@ def test_since_is_a_version_of_ours(call3, name):
 
 def hint(server, typed):
     """What redis-cli shows to somebody who has typed this much."""
-    program = shutil.which("redis-cli")
     pid, terminal = pty.fork()
     if pid == 0:
         fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 300, 0, 0))
         os.environ.update(TERM="xterm", HOME="/nonexistent")
-        os.execv(program, [program, "-s", server.socket])
+        os.execv(CLI, [CLI, "-s", server.socket])
     try:
         read_until(terminal, "> ")
         os.write(terminal, typed.encode())
@@ -68,7 +69,7 @@ def read_until(terminal, mark):
     return seen
 
 
-@pytest.mark.skipif(shutil.which("redis-cli") is None, reason="there is no redis-cli")
+@pytest.mark.skipif(CLI is None, reason="there is no redis-cli")
 @pytest.mark.parametrize("typed, first", [
     ("BF.RESERVE ", "key"), ("BF.RESERVE k ", "error_rate"), ("BF.RESERVE k 0.01 ", "capacity"),
     ("BF.RESERVE k 0.01 1000 ", "["), ("BF.ADD k ", "item"), ("BF.MERGE d ", "source"), ("BF.SCANDUMP k ", "iterator"),

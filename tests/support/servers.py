@@ -6,7 +6,8 @@ Each server is unpacked from Debian's packages, with all its libraries, the C li
 build/servers/<name>/root, and started through that root's own dynamic linker: nothing is installed,
 and servers of a newer Debian run here (debian.py says where from). `rm -r build/servers` fetches anew.
 
---fetch only unpacks them and prints each server's program, to be used as REDIS_SERVER.
+--fetch only unpacks them and prints each server's program, to be used as REDIS_SERVER. Beside it
+stands the client of the same version, `cli`, which the tests of that server use as REDIS_CLI.
 """
 import argparse
 import glob
@@ -42,8 +43,8 @@ exec "$root/{loader}" --library-path "{libraries}" "$root/usr/bin/{program}" "$@
 # ---- Unpacking -------------------------------------------------------------------------------
 
 
-def write_start(folder, program):
-    """folder/server, the program to start; found by what is there, so on any architecture."""
+def write_start(folder, name, program):
+    """folder/<name> starts this program; its linker is found by what is there, so on any architecture."""
     root = os.path.join(folder, "root")
     loaders = glob.glob(root + "/lib*/ld-linux*.so.*") + glob.glob(root + "/usr/lib*/ld-linux*.so.*")
     loaders += glob.glob(root + "/usr/lib/*/ld-linux*.so.*") + glob.glob(root + "/lib/*/ld-linux*.so.*")
@@ -52,7 +53,7 @@ def write_start(folder, program):
     libraries = [os.path.relpath(path, root) for path in glob.glob(root + "/lib/*-linux-*") + glob.glob(root + "/usr/lib/*-linux-*")]
     if not loaders or not os.path.exists(f"{root}/usr/bin/{program}"):
         raise Problem(f"{root} has no {program} or no dynamic linker")
-    path = os.path.join(folder, "server")
+    path = os.path.join(folder, name)
     with open(path, "w", encoding="utf-8") as file:
         file.write(START.format(loader=loaders[0], program=program, libraries=":".join("$root/" + name for name in libraries)))
     os.chmod(path, 0o755)
@@ -63,14 +64,16 @@ def fetch(name):
     """The path of the program that starts this server, unpacking it first if need be."""
     suites, program = SERVERS[name]
     folder = os.path.abspath(os.path.join(ROOT, name))
-    start = os.path.join(folder, "server")
-    if os.path.exists(start):
+    start, client = os.path.join(folder, "server"), os.path.join(folder, "cli")
+    if os.path.exists(client):
         return start
     say(f"{name}: fetching {program} of Debian {suites[-1]}")
     shutil.rmtree(folder, ignore_errors=True)
     os.makedirs(folder)
     unpack(folder, suites, [program])
-    return write_start(folder, program)
+    write_start(folder, "server", program)
+    write_start(folder, "cli", program.replace("-server", "-cli"))
+    return start
 
 
 def version(start):
@@ -95,7 +98,7 @@ def test(name, start, tests):
     began = time.monotonic()
     with open(os.path.join(out, "test.log"), "w", encoding="utf-8") as log:
         subprocess.run([sys.executable, "tests/support/run_tests.py", "--out", out, "--server", tests],
-                       env=dict(os.environ, REDIS_SERVER=start), stdout=log, stderr=subprocess.STDOUT)
+                       env=dict(os.environ, REDIS_SERVER=start, REDIS_CLI=os.path.join(os.path.dirname(start), "cli")), stdout=log, stderr=subprocess.STDOUT)
     with open(os.path.join(out, "summary"), encoding="utf-8") as summary:
         counts = dict((word, int(number)) for number, word in re.findall(r"(\d+) (\w+)", summary.read()))
     return counts["passed"], counts["failed"], counts.get("skipped", 0), time.monotonic() - began
