@@ -56,13 +56,13 @@ include tests/targets.mk tests/platforms.mk module/extras/release/release.mk
 RULE_FILES := $(MAKEFILE_LIST)
 
 ##@ Use it
-all: $(SO) $(TOOL) ## build build/bloomport.so and the tool build/bloomport (the default)
+all: $(OBJ)/headers-of-tool $(SO) $(TOOL) ## build build/bloomport.so and the tool build/bloomport (the default)
 
 # One step after another: a taken port is reported before anything is installed or built.
 run: ## install what is missing, build, start a server with the module: PORT= ARGS=
 	@sh tests/support/port.sh $(PORT) $(ARGS) >/dev/null
 	@$(RUN_DEPS) run
-	@$(MAKE) --no-print-directory $(SO)
+	@$(MAKE) --no-print-directory $(SO) $(TOOL)
 	@mkdir -p build/run
 	@port=$$(sh tests/support/port.sh $(PORT) $(ARGS)) || exit 1; \
 	echo "bloomport is starting on port $$port, data in build/run, Ctrl-C ends it. Type next, in another terminal:"; \
@@ -99,7 +99,8 @@ page: ## the calculator and viewer as one file, build/page/index.html: open it i
 deps: ## install what building needs (Debian), get redismodule.h; says what it does
 	@$(RUN_DEPS) build
 
-test: $(SO) $(FAULTS_SO) $(TOOL) $(UNIT) $(FUZZ) | $(DEPS) ## install what is missing, run every quick test; ends in "N passed, N failed"
+test: | $(DEPS) ## install what is missing, run every quick test; ends in "N passed, N failed": JOBS=
+	@$(MAKE) --no-print-directory $(if $(findstring jobserver,$(MAKEFLAGS)),,-j$(JOBS)) built-for-test
 	@$(RUN_TESTS) --unit $(UNIT) $(FUZZ) --server $(QUICK)
 
 format: ## clang-format all C files
@@ -128,8 +129,17 @@ $(TOOL): $(TOOL_OBJ) $(PURE_OBJ)
 	$(SAY) LINK $@
 	$(Q)$(CC) $(SANITIZE) $(LDFLAGS) -pthread -o $@ $^ $(COVERAGE) $(HIREDIS) -lssl -lcrypto $(DECODERS) -lm
 
+# Looked for once, before the first file is compiled.
+HEADERS_OF_TOOL = hiredis/hiredis.h:libhiredis-dev openssl/ssl.h:libssl-dev zlib.h:zlib1g-dev zstd.h:libzstd-dev lzma.h:liblzma-dev
+$(OBJ)/headers-of-module $(OBJ)/headers-of-tool: $(OBJ)/headers-of-%: | $(DEPS)
+	@sh tests/support/headers.sh $* '$(CC) $(filter-out -M%,$(BASE_CFLAGS)) $(CFLAGS)' \
+	    stdio.h:libc6-dev xxhash.h:libxxhash-dev $(if $(filter tool,$*),$(HEADERS_OF_TOOL))
+	@mkdir -p $(@D) && touch $@
+
 # Two compile rules. PURE code is compiled without redismodule.h on the include path; so are the
 # programs that test it. GLUE code sees the server.
+$(TOOL_OBJ): | $(OBJ)/headers-of-tool
+$(PURE_OBJ) $(GLUE_OBJ): | $(OBJ)/headers-of-module
 $(PURE_OBJ) $(TOOL_OBJ) $(PURE_PROGRAM_OBJ): $(OBJ)/%.o: %.c $(RULE_FILES) | $(DEPS) check-machine check-layers
 	@mkdir -p $(@D)
 	$(SAY) CC $<

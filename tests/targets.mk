@@ -2,9 +2,13 @@
 # tests/README.md says when to use which.
 #
 #   T             one test file: make test-server T=test_insert
+#   JOBS          how many files and compilers run at a time: as many as there are CPUs
 #   (pytest reads PYTEST_ADDOPTS by itself: PYTEST_ADDOPTS='-k some_name' make test-server)
 
 T ?=
+JOBS ?= $(shell nproc)
+# What was asked for, of programs that there are.
+chosen = $(if $(T),$(filter %/$(T),$(1)),$(1))
 SANITIZE =
 TEST_ENV =
 
@@ -43,21 +47,20 @@ endif
 
 # ---- What is installed, before anything is compiled ----
 # Each target installs what it uses and no more; plain `make` installs nothing. deps.sh explains the
-# words. Only test_export and the snippets for data frames use libraries of PyPI, 262 and 310 MB.
+# words.
 
-WITH_EXPORT = $(if $(filter-out test_export,$(T)),,test test-server test-servers coverage-run)
-WITH_FRAMES = test coverage-run test-docs test-recipes test-clients $(if $(filter-out test_parquet_ids,$(T)),,test-large)
+WITH_FRAMES = test-frames $(if $(filter-out test_parquet_ids,$(T)),,test-large)
 WITH_LINT = lint $(if $(filter release,$(FLAVOUR)),test)
 wanted_by = $(if $(filter $(2),$(MAKECMDGOALS)),$(1))
 NEEDS = $(call wanted_by,python,release-check) $(call wanted_by,build,study) $(call wanted_by,bench,bench% soak) \
-        $(call wanted_by,test,$(TESTING)) $(call wanted_by,parquet,$(WITH_EXPORT)) \
-        $(call wanted_by,frames,$(WITH_FRAMES)) $(call wanted_by,lint,$(WITH_LINT)) \
+        $(call wanted_by,test,$(TESTING)) $(call wanted_by,frames,$(WITH_FRAMES)) \
+        $(call wanted_by,lint,$(WITH_LINT)) $(call wanted_by,tidy,tidy) \
         $(call wanted_by,browser,test-page screenshot) $(call wanted_by,monitoring,test-monitoring) $(call wanted_by,fuzzer,fuzz-run) \
         $(call wanted_by,test arm64,test-arm64) $(call wanted_by,test s390x,test-s390x) \
         $(call wanted_by,valgrind,$(if $(EMULATOR),,bench-instructions)) \
         $(call wanted_by,$(filter gcovr valgrind,$(FLAVOUR:coverage=gcovr)),$(TESTING))
 TESTING = test test-unit test-server test-servers test-cli test-docs test-recipes test-page test-large test-interop \
-          test-clients test-monitoring test-some coverage-run fuzz-server lint
+          test-clients test-monitoring test-some test-frames coverage-run fuzz-server lint tidy
 DEPS = $(if $(strip $(NEEDS)),deps-of-goals)
 .PHONY: deps-of-goals
 deps-of-goals:
@@ -148,26 +151,32 @@ RUN_TESTS = $(TEST_ENV) BLOOMPORT_SO='$(abspath $(SO))' BLOOMPORT_TOOL='$(abspat
             BLOOMPORT_FAULTS_SO='$(abspath $(FAULTS_SO))' BLOOMPORT_NEIGHBOUR_SO='$(abspath $(NEIGHBOUR_SO))' \
             BLOOMPORT_CLOCK_SO='$(abspath $(CLOCK_SO))' BLOOMPORT_OLD_SO='$(abspath $(OLD_SO))' REDIS_SERVER='$(REDIS_SERVER)' \
             BLOOMPORT_LINT_FLAGS='$(BASE_CFLAGS) -isystem $(REDISMODULE_DIR)' \
-            $(PYTHON) tests/support/run_tests.py --out $(OBJ)
+            $(PYTHON) tests/support/run_tests.py --out $(OBJ) --jobs $(JOBS)
 # The sources are the same under every sanitizer.
-QUICK = tests/server tests/cli tests/recipes tests/page/test_numbers.py tests/docs tests/support $(if $(filter release,$(FLAVOUR)),tests/lint)
+QUICK = tests/server tests/cli tests/recipes tests/page/test_numbers.py tests/docs tests/support \
+        $(if $(filter release,$(FLAVOUR)),tests/lint/test_lint.py)
 
-.PHONY: lint test-unit test-server test-servers test-docs test-cli test-recipes test-page test-monitoring test-large test-damaged \
-        test-interop test-clients screenshot asan tsan valgrind test-some coverage coverage-run fuzz fuzz-run fuzz-server
-lint: | $(DEPS) ## clang-tidy, cppcheck, clang-format, shellcheck, ruff (part of make test)
-	@$(RUN_TESTS) --server tests/lint
+.PHONY: built-for-test lint tidy test-unit test-server test-servers test-docs test-cli test-recipes test-page test-frames test-monitoring \
+        test-large test-damaged test-interop test-clients screenshot asan tsan valgrind test-some coverage coverage-run fuzz fuzz-run fuzz-server
+built-for-test: $(SO) $(FAULTS_SO) $(TOOL) $(UNIT) $(FUZZ)
 
-test-unit: $(UNIT) $(FUZZ) | $(DEPS) ## the pure code and the fuzz corpus, no server needed: T=test_sizing for one program
-	@$(RUN_TESTS) --unit $(if $(T),$(filter %/$(T),$(UNIT) $(FUZZ)),$(UNIT) $(FUZZ))
+lint: | $(DEPS) ## cppcheck, shellcheck, ruff (part of make test)
+	@$(RUN_TESTS) --server tests/lint/test_lint.py
+
+tidy: | $(REDISMODULE_DIR)/redismodule.h $(DEPS) ## clang-tidy and clang-format of Debian 12: minutes the first time, then what changed
+	@$(RUN_TESTS) --server tests/lint/test_tidy.py
+
+test-unit: $(call chosen,$(UNIT) $(FUZZ)) | $(DEPS) ## the pure code and the fuzz corpus, no server needed: T=test_sizing for one program
+	@$(RUN_TESTS) --unit $(call chosen,$(UNIT) $(FUZZ))
 
 test-server: $(SO) $(FAULTS_SO) | $(DEPS) ## the module in a real server: T=test_insert for one file
 	@$(RUN_TESTS) --server tests/server$(if $(T),/$(T).py)
 
-# SERVER="redis-8.0 valkey-9" for some of them, JOBS=2 for two at a time; REDIS_SERVER has no say.
+# SERVER="redis-8.0 valkey-9" for some of them; REDIS_SERVER has no say.
 test-servers: $(SO) $(FAULTS_SO) | $(DEPS) ## the server tests on Redis 7.0, 8.0, Valkey 8.0, 8.1, 9 of Debian: SERVER= T= JOBS=
 	@$(TEST_ENV) BLOOMPORT_SO='$(abspath $(SO))' BLOOMPORT_FAULTS_SO='$(abspath $(FAULTS_SO))' \
 	    BLOOMPORT_NEIGHBOUR_SO='$(abspath $(NEIGHBOUR_SO))' BLOOMPORT_CLOCK_SO='$(abspath $(CLOCK_SO))' \
-	    BLOOMPORT_OLD_SO='$(abspath $(OLD_SO))' $(PYTHON) tests/support/servers.py --only $(SERVER) --test '$(T)' --jobs $(or $(JOBS),1)
+	    BLOOMPORT_OLD_SO='$(abspath $(OLD_SO))' $(PYTHON) tests/support/servers.py --only $(SERVER) --test '$(T)' --jobs $(JOBS)
 
 test-cli: $(SO) $(TOOL) | $(DEPS) ## the command-line tool, with a real server for push and pull
 	@$(RUN_TESTS) --server tests/cli
@@ -178,6 +187,9 @@ test-docs: $(SO) $(TOOL) | $(DEPS) ## every example of the documents, and what t
 test-recipes: $(SO) | $(CLOCK_SO) $(DEPS) ## the recipes of module/docs/RECIPES.md, run as they stand
 	@$(RUN_TESTS) --server tests/recipes
 
+test-frames: $(SO) | $(DEPS) ## Parquet files, pandas, Polars: downloads 500 MB of libraries from PyPI
+	@$(RUN_TESTS) --server tests/frames
+
 test-page: page $(SO) $(TOOL) | $(DEPS) ## the page in headless Chromium, which it installs
 	@$(RUN_TESTS) --server tests/page
 
@@ -187,8 +199,8 @@ test-monitoring: $(SO) | $(DEPS) ## Debian's Prometheus and redis_exporter, unpa
 screenshot: page | $(DEPS) ## the picture of the README, module/docs/page.png, taken of the page in headless Chromium
 	@$(PYTHON) -B tests/support/screenshot.py build/page/index.html module/docs/page.png
 
-test-large: $(SO) $(TOOL) $(LARGE) | $(DEPS) ## slow tests and those that need gigabytes: T=large_rate for one
-	@set -e; for program in $(if $(T),$(filter %/$(T),$(LARGE)),$(LARGE)); do $$program; done
+test-large: $(SO) $(TOOL) $(call chosen,$(LARGE)) | $(DEPS) ## slow tests and those that need gigabytes: T=large_rate for one
+	@set -e; for program in $(call chosen,$(LARGE)); do $$program; done
 	@$(if $(filter %/$(T),$(LARGE)),:,$(RUN_TESTS) --server tests/large$(if $(T),/$(T).py))
 
 test-damaged: ## every damaged variant of RedisBloom's, valkey-bloom's and other libraries' files, under the sanitizers
@@ -225,7 +237,7 @@ valgrind: ## unit tests and some server tests under valgrind: errors and leaks
 fuzz: ## libFuzzer with AddressSanitizer and UBSan on tests/fuzz: T=fuzz_record SECONDS=60 RUNS=1000000
 	@$(MAKE) --no-print-directory FLAVOUR=fuzz CC=clang fuzz-run
 
-fuzz-run: $(if $(T),$(filter %/$(T),$(FUZZ)),$(FUZZ)) | $(DEPS)
+fuzz-run: $(call chosen,$(FUZZ)) | $(DEPS)
 	@sh tests/support/fuzz.sh $(OBJ) '$(RUNS)' '$(SECONDS)' $^
 
 fuzz-server: $(SO) $(FAULTS_SO) | $(DEPS) ## mutated RESTOREs, chunks, imports and words on a real server: RUNS= SEED= FLAVOUR=asan
@@ -263,8 +275,8 @@ bench-tool: $(TOOL) $(BENCH) | $(DEPS) ## `bloomport build` against reading and 
 bench-merge: $(BENCH) | $(DEPS) ## two filters of 1 GB united, against reading and copying memory: ROUNDS=
 	@$(OBJ)/tests/bench/bench_merge $(or $(ROUNDS),7)
 
-study: $(STUDY) | $(DEPS) ## build and run the experiments of tests/bench/study_*.c: T=study_chosen for one
-	@set -e; for program in $(if $(T),$(filter %/$(T),$(STUDY)),$(STUDY)); do $$program; done
+study: $(call chosen,$(STUDY)) | $(DEPS) ## build and run the experiments of tests/bench/study_*.c: T=study_chosen for one
+	@set -e; for program in $(call chosen,$(STUDY)); do $$program; done
 
 # MINUTES=, SEED= and SERVER=valkey-9, one of those of test-servers.
 soak: $(SO) | $(CLOCK_SO) $(DEPS) ## a mixed load with every answer checked, saves, evictions, restarts, a replica: MINUTES= SERVER=

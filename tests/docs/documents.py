@@ -16,8 +16,10 @@ COMMANDS = PAGES / "COMMANDS.md"
 CHANGES = PAGES / "CHANGELOG.md"
 README = REPO / "README.md"
 MANUAL = REPO / "rdb" / "tool" / "bloomport.1"
-MARKDOWN = sorted(path for path in REPO.rglob("*.md")
-                  if not {".git", "build", "node_modules", "target"} & set(path.relative_to(REPO).parts))
+# Not of build/, where other targets may be making and removing whole systems right now.
+TOPS = [path for path in REPO.iterdir() if path.is_dir() and path.name not in (".git", "build")]
+MARKDOWN = sorted([*REPO.glob("*.md"), *(path for top in TOPS for path in top.rglob("*.md")
+                                         if not {"node_modules", "target"} & set(path.parts))])  # fmt: skip
 
 Step = namedtuple("Step", "line command expected")
 

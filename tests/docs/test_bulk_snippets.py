@@ -1,15 +1,13 @@
 """The snippets of RECIPES.md for BF.BULKADD and BF.BULKEXISTS, run as they stand there but for the port.
 
 Each gets 25,000 ids, or addresses, of which every third is in the filter already: added one by one here, so
-that a wrong byte order, bit order or piece shows. Python runs with Debian's numpy and pandas, and with those
-that `make test-docs` has downloaded into build/venv; Go, Java and Node with the packages that `make
-test-clients` has downloaded, which then runs this file again. What is not downloaded is skipped.
+that a wrong byte order, bit order or piece shows. Go, Java and Node run with the packages that `make
+test-clients` has downloaded, which then runs this file again; what is not downloaded is skipped. Python:
+tests/frames.
 """
 
 import shutil
 import struct
-import subprocess
-import sys
 
 import pytest
 
@@ -20,15 +18,13 @@ from test_snippets import CLIENTS, printed_by
 COUNT = 25_000
 PIECE = 10_000
 RECIPES = documents.PAGES / "RECIPES.md"
-LIBRARIES = documents.REPO / "build" / "venv" / "bin" / "python"
 IDS = [struct.pack("<q", i) for i in range(COUNT)]
 URLS = [f"https://example.com/{i}".encode() for i in range(COUNT)]
 NEW = [i for i in range(COUNT) if i % 3]
 PRINTED = f"{len(NEW)} new, the first 1 2 4 5 7\n"
 
 
-@pytest.fixture
-def server():
+def served_thirds():
     """Every third id and address is there. At this error rate no other seems to be."""
     server = Server(tcp=True)
     try:
@@ -42,6 +38,11 @@ def server():
         server.close()
 
 
+@pytest.fixture
+def server():
+    yield from served_thirds()
+
+
 def blocks(language):
     text = RECIPES.read_text(encoding="utf-8")
     return ["\n".join(lines) for _, lines in documents.fenced(text, language)]
@@ -53,43 +54,6 @@ def assert_added_in_pieces(server, key, items):
     assert server.call("BF.CARD", key).plain == COUNT
     stats = server.call("INFO", "commandstats").plain.decode().lower()
     assert "cmdstat_bf.bulkadd:calls=%d," % -(-COUNT // PIECE) in stats
-
-
-PYTHONS = [("numpy", 1, sys.executable), ("numpy", 1, LIBRARIES), ("pandas", 2, sys.executable),
-           ("pandas", 2, LIBRARIES), ("polars", 3, LIBRARIES)]
-
-
-@pytest.mark.parametrize("library,block,python", PYTHONS,
-                         ids=lambda value: {sys.executable: "debian", LIBRARIES: "newest"}.get(value, str(value)))
-def test_a_column_goes_to_the_server_in_pieces_and_its_new_rows_are_kept(server, tmp_path, library, block, python):
-    if not shutil.which(python) or subprocess.run([str(python), "-c", f"import {library}, redis"], check=False,
-                                                  stderr=subprocess.DEVNULL).returncode:
-        pytest.skip(f"{library} is not installed for {python}: make test-docs installs it")
-    snippets = blocks("python")
-    assert len(snippets) == 4 and snippets[0].count("6379") == 1 and f"import {library}" in "\n".join(
-        [snippets[0], snippets[block]])
-    script = tmp_path / "snippet.py"
-    script.write_text(snippets[0].replace("6379", str(server.port)) + "\n" + snippets[block], encoding="utf-8")
-    assert printed_by([python, script], tmp_path) == PRINTED
-    assert_added_in_pieces(server, "ids", IDS)
-
-
-REFUSED = """
-for column in ([1, None], ["a", None], ["a", "b\\nc"], [1.5]):
-    try:
-        print("answered", bulk("BF.BULKEXISTS", "ids", column))
-    except (TypeError, ValueError):
-        print("refused")
-print(*bulk("BF.BULKEXISTS", "ids", []), *bulk("BF.BULKEXISTS", "urls", ["https://example.com/3", ""]))
-"""
-
-
-def test_the_python_snippet_refuses_values_that_would_shift_the_answers(server, tmp_path):
-    if subprocess.run([sys.executable, "-c", "import numpy"], check=False, stderr=subprocess.DEVNULL).returncode:
-        pytest.skip("no numpy: make test-docs installs it")
-    script = tmp_path / "snippet.py"
-    script.write_text(blocks("python")[0].replace("6379", str(server.port)) + REFUSED, encoding="utf-8")
-    assert printed_by([sys.executable, script], tmp_path) == "refused\n" * 4 + "True False\n"
 
 
 GO = """package main

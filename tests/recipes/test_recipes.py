@@ -20,7 +20,6 @@ from pathlib import Path
 import pytest
 
 HERE = Path(__file__).resolve().parent
-LIBRARIES = HERE.parents[1] / "build" / "venv" / "bin" / "python"  # with those of requirements.txt
 sys.path.insert(0, str(HERE.parent / "server"))
 
 from filters import until  # noqa: E402  (found by the line above)
@@ -171,48 +170,6 @@ def sent(count):
     """The messages of dedup_topic.py: every fifth is sent again, 3,000 messages later."""
     for i in range(count):
         yield from [i] + [i - 3_000] * (i % 5 == 0 and i >= 3_000)
-
-
-PARQUET = """
-import json, sys
-import pyarrow as pa, pyarrow.parquet as pq
-rows = json.load(sys.stdin)
-if rows:
-    pq.write_table(pa.table(rows), sys.argv[1], row_group_size=7000)
-else:
-    json.dump(pq.read_table(sys.argv[1]).to_pydict(), sys.stdout)
-"""
-
-
-def parquet(file, rows=None):
-    """Writes a table of columns, or reads it."""
-    done = subprocess.run([str(LIBRARIES), "-c", PARQUET, str(file)], input=json.dumps(rows), check=True,
-                          timeout=60, text=True, stdout=subprocess.PIPE)
-    return json.loads(done.stdout or "null")
-
-
-def first_rows(table, column, seen):
-    """The rows whose id is not in `seen`, which it then is: what a set gives."""
-    kept = [i for i, one in enumerate(table[column]) if not (one in seen or seen.add(one))]
-    return {name: [values[i] for i in kept] for name, values in table.items()}
-
-
-@pytest.mark.parametrize("column", ["id", "url"])
-def test_a_parquet_file_keeps_the_first_row_of_each_id_also_of_those_in_an_earlier_file(server, tmp_path, column):
-    if not LIBRARIES.exists() or subprocess.run([str(LIBRARIES), "-c", "import numpy, pyarrow, redis"], check=False,
-                                                stderr=subprocess.DEVNULL).returncode:
-        pytest.skip("pyarrow is not in build/venv: make test-recipes downloads it")
-    rng = random.Random(1)
-    ids = [[rng.randrange(-40_000, 40_000) << 40 for _ in range(n)] for n in (30_001, 12_345)]
-    seen = set()
-    for one in ids:
-        table = {"row": list(range(len(one))), "id": one, "url": [f"https://example.com/{i}" for i in one]}
-        parquet(tmp_path / "in.parquet", table)
-        out = run(server, "parquet_ids.py", tmp_path / "in.parquet", tmp_path / "out.parquet", column,
-                  python=LIBRARIES)
-        expected = first_rows(table, column, seen)  # 0.04 false positives expected: none with these ids
-        assert parquet(tmp_path / "out.parquet") == expected
-        assert numbers(out) == [len(one), len(expected["row"]), len(one) - len(expected["row"])]
 
 
 def test_a_filter_too_large_for_one_node_is_spread_over_the_cluster():

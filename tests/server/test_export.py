@@ -8,12 +8,11 @@ import random
 import shutil
 import struct
 import subprocess
-from pathlib import Path
 
 import pytest
 
 from checks import LOADING, WRONGTYPE, add_all, arity_error, look_up_all, assert_refused, dump, info, layers_of, load
-from formats_model import LevelDb, Parquet, Plain, RedisBloom, parquet_header
+from formats_model import LevelDb, Parquet, Plain, RedisBloom
 from resp import OK, bulk
 
 ITEMS = [b"item:%d" % i for i in range(500)]
@@ -151,70 +150,6 @@ def test_leveldb_is_what_libleveldb_writes_and_answers(call, libleveldb, bits_pe
     assert call("BF.IMPORT", "k2", "FORMAT", "leveldb", "CAPACITY", "5000", "DATA", empty) == OK
     add_all(call, "k2", keys)
     assert call("BF.EXPORT", "k2", "FORMAT", "leveldb") == bulk(theirs)
-
-
-# ---- Parquet libraries -------------------------------------------------------------------------
-
-VENV_PYTHON = Path(__file__).resolve().parents[2] / "build" / "venv" / "bin" / "python"
-
-
-@pytest.fixture(scope="module")
-def parquet_libraries():
-    check = [VENV_PYTHON, "-c", "import pyarrow, duckdb"]
-    if not VENV_PYTHON.exists() or subprocess.run(check, check=False, stderr=subprocess.DEVNULL).returncode:
-        missing("no pyarrow and duckdb in build/venv: `make test` gets them from PyPI")
-
-    def run(*words, values):
-        command = [VENV_PYTHON, "-B", Path(__file__).with_name("parquet_libraries.py"), *map(str, words)]
-        text = b"".join(value + b"\n" for value in values)
-        return subprocess.run(command, input=text, stdout=subprocess.PIPE, check=True).stdout.decode()
-
-    return run
-
-
-def parquet_file(parquet_libraries, path, ndv, fpp):
-    """A file of ITEMS as pyarrow writes it, and where the Bloom filter is in it."""
-    at, length = map(int, parquet_libraries("write", path, ndv, fpp, values=ITEMS).split())
-    return path.read_bytes(), slice(at, at + length)
-
-
-@pytest.mark.parametrize("ndv, fpp", [(500, 0.05), (500, 0.001), (20, 0.1)])
-def test_parquet_is_what_pyarrow_writes(call, parquet_libraries, tmp_path, ndv, fpp):
-    whole, where = parquet_file(parquet_libraries, tmp_path / "f.parquet", ndv, fpp)
-    theirs = whole[where]
-    assert call("BF.IMPORT", "k", "FORMAT", "parquet", "DATA", theirs) == OK
-    assert look_up_all(call, "k", ITEMS) == [1] * len(ITEMS)
-    assert call("BF.EXPORT", "k", "FORMAT", "parquet") == bulk(theirs)
-    nbytes = next(n for n in (32 << i for i in range(20)) if len(parquet_header(n)) + n == len(theirs))
-    empty = parquet_header(nbytes) + bytes(nbytes)
-    assert call("BF.IMPORT", "k2", "FORMAT", "parquet", "CAPACITY", "5000", "DATA", empty) == OK
-    add_all(call, "k2", ITEMS)
-    assert call("BF.EXPORT", "k2", "FORMAT", "parquet") == bulk(theirs)
-
-
-def test_duckdb_reads_pyarrows_filter_and_bloomports_and_answers_alike(call, parquet_libraries, tmp_path):
-    path = tmp_path / "f.parquet"
-    whole, where = parquet_file(parquet_libraries, path, 200, 0.1)
-    probes = PROBES[300:1300]
-
-    def answers():
-        return [int(c) for c in parquet_libraries("probe", path, values=probes)]
-
-    assert call("BF.IMPORT", "k", "FORMAT", "parquet", "DATA", whole[where]) == OK
-    theirs = answers()
-    assert sum(theirs[200:]) > 10, "no false positives to compare"
-    assert look_up_all(call, "k", probes) == theirs
-
-    # The same file with a filter of bloomport in place of pyarrow's, of other items.
-    bits = 8 * (where.stop - where.start - len(parquet_header(256)))
-    assert call("BF.RESERVE", "ours", "BITSPERKEY", bits // 64, "64", "LAYOUT", "BLOCKED", "NONSCALING") == OK
-    add_all(call, "ours", probes[700:764])
-    ours = call("BF.EXPORT", "ours", "FORMAT", "parquet").plain
-    assert len(ours) == where.stop - where.start
-    path.write_bytes(whole[: where.start] + ours + whole[where.stop :])
-    seen = answers()
-    assert seen[700:764] == [1] * 64 and seen != theirs
-    assert look_up_all(call, "ours", probes) == seen
 
 
 # ---- What a format cannot carry ----------------------------------------------------------------

@@ -5,17 +5,17 @@
 #   deps.sh word ...     one or more of these:
 #
 #   build      what building the module and the tool takes (`make deps`)
-#   run        what building the module and starting a server takes
+#   run        build, and a server
 #   python     the interpreter
 #   bench      build, a server and Python's client
 #   test       that, and the packages of the tests
-#   parquet    the Parquet libraries of test_export, in build/venv
-#   frames     numpy and pandas, and in build/venv the newest of both, Polars and pyarrow
+#   frames     numpy and pandas, and in build/venv the newest of both, Polars, pyarrow and duckdb
 #   browser    the browser of `make test-page`
 #   fuzzer     build, with libFuzzer
 #   gcovr, valgrind
 #   compilers  what making a fresh Debian with other compilers takes
-#   lint       the tools of `make lint`; where this Debian or PyPI lacks one, its test is skipped
+#   lint       the tools of `make lint`; where PyPI cannot be reached, ruff's test is skipped
+#   tidy       those of `make tidy`, which only Debian 12 has
 #   monitoring Debian's Prometheus and redis_exporter, unpacked into build/monitoring
 #   arm64, s390x   a cross compiler, qemu-user, and into build/debian/<architecture> its libraries and server
 #   deb        what building the Debian package takes
@@ -42,23 +42,18 @@ have_command() { command -v "$1" >/dev/null 2>&1; }
 have_header() { echo "#include <$1>" | "$CC" -E -x c - >/dev/null 2>&1; }
 have_fuzzer() { echo 'int LLVMFuzzerTestOneInput(void) { return 0; }' | "$CC" -fsanitize=fuzzer -x c - -o /dev/null 2>/dev/null; }
 have_cxx_header() { echo "#include <$1>" | g++ -E -x c++ - >/dev/null 2>&1; }
-have_parquet() { build/venv/bin/python -c "import pyarrow, duckdb" >/dev/null 2>&1; }
 have_ruff() { build/venv/bin/python -m ruff --version >/dev/null 2>&1; }
-have_frames() { build/venv/bin/python -c "import numpy, pandas, polars, pyarrow, redis" >/dev/null 2>&1; }
+have_frames() { build/venv/bin/python -c "import duckdb, numpy, pandas, polars, pyarrow, redis" >/dev/null 2>&1; }
 have_sbom() { build/venv/bin/python -c "import spdx_tools" >/dev/null 2>&1; }
 have_module() { "$PYTHON" -c "import $1" >/dev/null 2>&1; }
-
-missing_compiler() {
-    have_command "$CC" || case $CC in *clang*) echo clang ;; *) echo gcc ;; esac
-    have_header stdio.h || echo libc6-dev
-    have_header xxhash.h || echo libxxhash-dev
-}
 
 missing_server() { have_command "$REDIS_SERVER" || echo redis-server; }
 missing_python() { have_command "$PYTHON" || echo python3; }
 
 missing_build() {
-    missing_compiler
+    have_command "$CC" || case $CC in *clang*) echo clang ;; *) echo gcc ;; esac
+    have_header stdio.h || echo libc6-dev
+    have_header xxhash.h || echo libxxhash-dev
     have_header hiredis/hiredis.h || echo libhiredis-dev
     have_header openssl/ssl.h || echo libssl-dev
     have_header zlib.h || echo zlib1g-dev
@@ -67,7 +62,7 @@ missing_build() {
 }
 
 missing_run() {
-    missing_compiler
+    missing_build
     missing_server
 }
 
@@ -86,9 +81,8 @@ missing_test() {
     have_command node || echo nodejs
     have_command zsh || echo zsh
     have_command fish || echo fish
+    have_command zstd || echo zstd
 }
-
-missing_parquet() { have_parquet || have_module ensurepip || echo python3-venv; }
 
 missing_frames() {
     have_module numpy || echo python3-numpy
@@ -126,11 +120,16 @@ missing_arm64() { missing_emulated aarch64; }
 missing_s390x() { missing_emulated s390x; }
 
 # Another version of clang-format breaks lines elsewhere, so it is Debian 12's or none.
-missing_lint() {
+missing_tidy() {
+    missing_build
+    have_module pytest || echo python3-pytest
     if grep -q '^VERSION_CODENAME=bookworm' /etc/os-release; then
         have_command clang-tidy-14 || echo clang-tidy-14
         have_command clang-format-14 || echo clang-format-14
     fi
+}
+
+missing_lint() {
     have_command cppcheck || echo cppcheck
     have_command shellcheck || echo shellcheck
     have_ruff || have_module ensurepip || echo python3-venv
@@ -297,7 +296,7 @@ fi
 words=$*
 is_wanted() { for word; do case " $words " in *" $word "*) return 0 ;; esac; done; false; }
 
-if is_wanted build run bench test fuzzer deb debs test-deb compilers && [ ! -f "$REDISMODULE_DIR/redismodule.h" ]; then
+if is_wanted build run bench test tidy fuzzer deb debs test-deb compilers && [ ! -f "$REDISMODULE_DIR/redismodule.h" ]; then
     hint="set REDISMODULE_DIR to a directory that has redismodule.h (src/ of a Redis 7 source tree)"
     [ "$REDISMODULE_DIR" = build/include ] || die "no redismodule.h in $REDISMODULE_DIR: $hint."
     have_command apt-get || die "redismodule.h is missing: $hint."
@@ -345,8 +344,7 @@ fetch_libraries() {
         say "no $1: tests that use them will be skipped"
 }
 
-if is_wanted parquet && ! have_parquet; then fetch_libraries "Parquet libraries" tests/server/requirements.txt; fi
-if is_wanted frames && ! have_frames; then fetch_libraries "data frames" tests/recipes/requirements.txt; fi
+if is_wanted frames && ! have_frames; then fetch_libraries "data frames" tests/frames/requirements.txt; fi
 if is_wanted lint && ! have_ruff; then fetch_libraries ruff tests/lint/requirements.txt; fi
 if is_wanted sbom && ! have_sbom; then
     fetch_libraries "SPDX tools" module/extras/release/requirements.txt

@@ -1,8 +1,12 @@
-"""Runs cmocka programs and pytest files and adds up their results; the last line printed is
+"""Runs cmocka programs and pytest files side by side and adds up their results; the last line printed is
 "N passed, N failed". Exit status 1 on any failure, on a program that crashes, on a file that does
 not load, on a group or program without a single test, and on any sanitizer report.
 
-    run_tests.py --out build/release [--left-out file] [--unit program ...] [--server file-or-directory ...]
+    run_tests.py --out build/release [--jobs n] [--left-out file] [--unit program ...] [--server file-or-directory ...]
+
+Each file has a process of its own and, by the fixtures, servers and ports of its own, so any number of them
+can run at a time: as many as there are CPUs, or `--jobs`. What a file printed is shown if it failed; the only
+one of a run has the terminal for itself (PYTEST_ADDOPTS='-s', '--pdb').
 
 The file of --left-out has a line for each test that is not run: its path without .c or .py, or, after
 "::", one test of it; and the reason, which is printed. Each counts as skipped.
@@ -12,27 +16,44 @@ import glob
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
+import time
 import xml.etree.ElementTree as ElementTree
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from pathlib import Path
+from typing import NamedTuple
+
+# These first, so that no long one begins when the others are over; by the seconds that a run prints.
+LONGEST_FIRST = """test_rates test_tidy test_numbers test_always_loadable test_persistence test_recipes test_random_programs
+    test_tool_valkeybloom test_input test_replication test_replica_gaps test_small_filters test_damaged_files
+    test_formats_fixtures test_durability test_stands_alone test_connections test_cluster test_scheme_rates""".split()
+NO_TESTS_COLLECTED = 5  # pytest's exit status
 
 
-class Counts:
-    def __init__(self):
-        self.passed = self.failed = self.skipped = 0
+class Result(NamedTuple):
+    """What one program or file gave."""
 
-    def add(self, passed, failed, skipped):
-        self.passed += passed
-        self.failed += failed
-        self.skipped += skipped
+    passed: int
+    failed: int
+    skipped: int
+    said: str  # worth showing
 
-    def __str__(self):
+    def counts(self):
         skipped = f", {self.skipped} skipped" if self.skipped else ""
         return f"{self.passed} passed, {self.failed} failed{skipped}"
 
 
-def say(*words):
-    print(*words, flush=True)
+def total(results):
+    return Result(*(sum(result[i] for result in results) for i in range(3)), "")
+
+
+def say(*words, sep=" "):
+    print(*words, sep=sep, flush=True)
+
+
+# ---- cmocka ----------------------------------------------------------------------------------
 
 
 def skipped_tests(output):
@@ -41,28 +62,65 @@ def skipped_tests(output):
         yield name, " ".join(said.split()) or "it does not say why"
 
 
-def run_unit(program, counts):
+def run_unit(program):
     """One cmocka program: its output is shown only if something is wrong."""
     # Results are counted from cmocka's default output, whatever the user's environment asks for.
     environment = {k: v for k, v in os.environ.items() if not k.startswith("CMOCKA_")}
     # BLOOMPORT_WRAP: valgrind and its options.
     wrap = shlex.split(os.environ.get("BLOOMPORT_WRAP", ""))
-    run = subprocess.run([*wrap, program], env=environment, stdout=subprocess.PIPE,
+    run = subprocess.run([*wrap, program], env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                          stderr=subprocess.STDOUT, text=True, errors="replace")
 
-    def total(word):
+    def number(word):
         return sum(map(int, re.findall(rf"^\[ +{word} +\] (\d+) test", run.stdout, re.M)))
 
-    passed, failed, skipped = total("PASSED"), total("FAILED"), total("SKIPPED")
+    passed, failed, skipped = number("PASSED"), number("FAILED"), number("SKIPPED")
+    name = os.path.basename(program)
     if run.returncode != 0 or passed + failed + skipped == 0:
-        say(run.stdout)
-        say(f"{program}: exit status {run.returncode}, {passed} passed")
-        failed = max(failed, 1)  # a crash or an empty program is one failure
+        # a crash or an empty program is one failure
+        said = f"{run.stdout}\nFAILED {program}: exit status {run.returncode}, {passed} passed"
+        return Result(passed, max(failed, 1), skipped, said)
+    reasons = [f"SKIPPED [1] {name}: {test}: {reason}" for test, reason in skipped_tests(run.stdout)]
+    return Result(passed, failed, skipped, "\n".join(reasons))
+
+
+# ---- pytest ----------------------------------------------------------------------------------
+
+
+def test_files(path):
+    """The files of a directory; a file, or a file and `::test`, as it is."""
+    return sorted(map(str, Path(path).rglob("test_*.py"))) if os.path.isdir(path) else [path]
+
+
+def read_junit(path):
+    """(tests, failed, skipped); nothing if pytest did not get so far."""
+    if not os.path.exists(path):
+        return 0, 0, 0
+    suite = ElementTree.parse(path).getroot().find("testsuite")
+    tests, failures, errors, skipped = (int(suite.get(name)) for name in ("tests", "failures", "errors", "skipped"))
+    return tests, min(failures + errors, tests), skipped
+
+
+def run_pytest(path, words, out, is_only):
+    """One file; its JUnit file has the numbers."""
+    junit = os.path.join(out, "junit", re.sub(r"\W+", "-", path) + ".xml")
+    command = [sys.executable, "-B", "-m", "pytest", "-q", "-rsfE", "-p", "no:cacheprovider", f"--junitxml={junit}"]
+    captured = {} if is_only else {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
+    run = subprocess.run([*command, *words, path], text=True, errors="replace", **captured)
+    tests, failed, skipped = read_junit(junit)
+    said = run.stdout or ""
+    if run.returncode == NO_TESTS_COLLECTED and os.environ.get("PYTEST_ADDOPTS") and not is_only:
+        return Result(0, 0, 0, "")  # -k and -m select tests of other files
+    if run.returncode != 0 or tests == 0:
+        failed = max(failed, 1)
+        if not re.search(r"^(FAILED|ERROR) ", said, re.M):
+            said += f"\nFAILED {path}: exit status {run.returncode}, {tests} tests"
     else:
-        say(f"{os.path.basename(program)}: {passed} passed")
-        for name, reason in skipped_tests(run.stdout):
-            say(f"SKIPPED [1] {os.path.basename(program)}: {name}: {reason}")
-    counts.add(passed, failed, skipped)
+        said = "\n".join(re.findall(r"^SKIPPED .*", said, re.M))
+    return Result(max(tests - failed - skipped, 0), failed, skipped, said)
+
+
+# ---- What is left out ------------------------------------------------------------------------
 
 
 def read_left_out(path):
@@ -71,39 +129,54 @@ def read_left_out(path):
         return [line.split(None, 1) for line in file.read().splitlines() if line and not line.startswith("#")]
 
 
-def leave_out(left_out, options, counts):
-    """Takes these tests out of what was asked for and says so; returns pytest's words for it."""
-    words = []
+def leave_out(left_out, units, files):
+    """Takes these tests out of both lists and says so. Returns how many, and pytest's words for the rest."""
+    words, count = [], 0
     for test, reason in left_out:
         source, _, name = test.partition("::")
-        programs = [path for path in options.unit or [] if path.endswith("/" + test)]
+        programs = [path for path in units if path.endswith("/" + test)]
         if programs:
-            options.unit.remove(*programs)
-        elif any(os.path.commonpath([path, source + ".py"]) == path for path in options.server or []):
-            words += ["--deselect", f"{source}.py::{name}"] if name else ["--ignore", source + ".py"]
-        else:
+            units.remove(*programs)
+        elif source + ".py" not in files:
             continue
+        elif name:
+            words += ["--deselect", f"{source}.py::{name}"]
+        else:
+            files.remove(source + ".py")
         say(f"SKIPPED [1] {test}: {reason}")
-        counts.add(0, 0, 1)
-    return words
+        count += 1
+    return count, words
 
 
-def run_server(words, out, counts):
-    """One pytest run over all the paths, which may be options too; its JUnit file has the numbers."""
-    junit = os.path.join(out, "pytest.xml")
-    if os.path.exists(junit):
-        os.remove(junit)
-    status = subprocess.run([sys.executable, "-B", "-m", "pytest", "-q", "-rs", "-p", "no:cacheprovider",
-                             f"--junitxml={junit}", *words]).returncode
-    tests = failed = skipped = 0
-    if os.path.exists(junit):
-        suite = ElementTree.parse(junit).getroot().find("testsuite")
-        tests, failures, errors, skipped = (
-            int(suite.get(name)) for name in ("tests", "failures", "errors", "skipped"))
-        failed = min(failures + errors, tests)
-    if status != 0 or tests == 0:
-        failed = max(failed, 1)
-    counts.add(max(tests - failed - skipped, 0), failed, skipped)
+# ---- All -------------------------------------------------------------------------------------
+
+
+def timed(function, *words):
+    began = time.monotonic()
+    return function(*words), time.monotonic() - began
+
+
+def rank(task):
+    name = Path(task[0]).stem
+    return LONGEST_FIRST.index(name) if name in LONGEST_FIRST else len(LONGEST_FIRST)
+
+
+def run_all(tasks, jobs):
+    """The results of [(name, function, word ...)], each of which is said when it is there."""
+    results = []
+    with ThreadPoolExecutor(jobs) as pool:
+        names = {pool.submit(timed, *task[1:]): task[0] for task in sorted(tasks, key=rank)}
+        try:
+            for future in as_completed(names):
+                result, seconds = future.result()
+                if result.said:
+                    say(result.said)
+                say(f"{names[future]}: {result.counts()}, {seconds:.1f} s")
+                results.append(result)
+        except KeyboardInterrupt:
+            pool.shutdown(cancel_futures=True)
+            raise
+    return results
 
 
 def sanitizer_reports(out):
@@ -112,39 +185,50 @@ def sanitizer_reports(out):
         with open(path, errors="replace") as report:
             text = report.read()
         if "ERROR:" in text or "ThreadSanitizer:" in text:
-            yield path, text
+            yield Result(0, 1, 0, f"--- {path}\n{text}\nFAILED {path}: a report of a sanitizer")
 
 
-def main():
+def clean(out):
+    os.makedirs(out, exist_ok=True)
+    for path in glob.glob(os.path.join(out, "report.*")):
+        os.remove(path)
+    shutil.rmtree(os.path.join(out, "junit"), ignore_errors=True)
+
+
+def parse():
     parser = argparse.ArgumentParser()
     parser.add_argument("--out", required=True)
+    parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)))
     parser.add_argument("--left-out")
     parser.add_argument("--unit", nargs="*")
     parser.add_argument("--server", nargs="*")
-    options = parser.parse_args()
-    os.makedirs(options.out, exist_ok=True)
-    for path in glob.glob(os.path.join(options.out, "report.*")):
-        os.remove(path)
+    return parser.parse_args()
 
-    counts = Counts()
-    pytest_words = []
-    if options.left_out:
-        pytest_words = leave_out(read_left_out(options.left_out), options, counts)
-    if options.unit is not None:
-        if not options.unit:
-            say("no such unit test program")
-            counts.add(0, 1, 0)
-        for program in options.unit:
-            run_unit(program, counts)
-    if options.server is not None:
-        run_server(pytest_words + options.server, options.out, counts)
-    for path, text in sanitizer_reports(options.out):
-        say(f"--- {path}\n{text}")
-        counts.add(0, 1, 0)
 
+def main():
+    options = parse()
+    clean(options.out)
+    units = list(options.unit or [])
+    files = [file for path in options.server or [] for file in test_files(path)]
+    left_out, words = leave_out(read_left_out(options.left_out), units, files) if options.left_out else (0, [])
+    results = [Result(0, 0, left_out, "")]
+    if options.unit == [] or (options.server is not None and not files):
+        say("FAILED there is no such test")
+        results.append(Result(0, 1, 0, ""))
+    is_only = len(units) + len(files) == 1
+    tasks = [(program, run_unit, program) for program in units]
+    tasks += [(file, run_pytest, file, words, options.out, is_only) for file in files]
+    results += run_all(tasks, options.jobs)
+    for report in sanitizer_reports(options.out):
+        say(report.said)
+        results.append(report)
+
+    failures = re.findall(r"^(?:FAILED|ERROR) .*", "\n".join(result.said for result in results), re.M)
+    say(*failures, sep="\n")
+    counts = total(results)
     with open(os.path.join(options.out, "summary"), "w") as summary:
-        summary.write(f"{counts}\n")
-    say(counts)
+        summary.write(f"{counts.counts()}\n")
+    say(counts.counts())
     return 0 if counts.passed and not counts.failed else 1
 
 

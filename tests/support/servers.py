@@ -1,6 +1,6 @@
 """Runs the server tests on every server that bloomport claims, and prints a table.
 
-    servers.py [--only name ...] [--test file] [--jobs n] [--fetch]
+    servers.py [--only name ...] [--test file] [--jobs n] [--fetch]         n files at a time, on one server after another
 
 Each server is unpacked from Debian's packages, with all its libraries, the C library included, into
 build/servers/<name>/root, and started through that root's own dynamic linker: nothing is installed,
@@ -17,7 +17,6 @@ import shutil
 import subprocess
 import sys
 import time
-from concurrent.futures import ThreadPoolExecutor
 
 from debian import Problem, unpack
 
@@ -92,26 +91,26 @@ def say(*words):
     print(*words, flush=True)
 
 
-def test(name, start, tests):
+def test(name, start, tests, jobs):
     """(passed, failed, skipped, seconds); what pytest said is in build/servers/<name>/test.log."""
     out = os.path.join(ROOT, name)
     began = time.monotonic()
     with open(os.path.join(out, "test.log"), "w", encoding="utf-8") as log:
-        subprocess.run([sys.executable, "tests/support/run_tests.py", "--out", out, "--server", tests],
+        subprocess.run([sys.executable, "tests/support/run_tests.py", "--out", out, "--jobs", str(jobs), "--server", tests],
                        env=dict(os.environ, REDIS_SERVER=start, REDIS_CLI=os.path.join(os.path.dirname(start), "cli")), stdout=log, stderr=subprocess.STDOUT)
     with open(os.path.join(out, "summary"), encoding="utf-8") as summary:
         counts = dict((word, int(number)) for number, word in re.findall(r"(\d+) (\w+)", summary.read()))
     return counts["passed"], counts["failed"], counts.get("skipped", 0), time.monotonic() - began
 
 
-def examine(name, tests):
+def examine(name, tests, jobs):
     """One row of the table."""
     summary = os.path.join(ROOT, name, "summary")
     if os.path.exists(summary):
         os.remove(summary)
     try:
         start = fetch(name)
-        row = (name, version(start), *test(name, start, tests))
+        row = (name, version(start), *test(name, start, tests, jobs))
     except (Problem, OSError) as problem:
         say(f"{name}: {problem}")
         return (name, "-", 0, 1, 0, 0)
@@ -146,8 +145,7 @@ def main():
             say(fetch(name))
         return 0
     tests = f"tests/server/{options.test}.py" if options.test else "tests/server"
-    with ThreadPoolExecutor(options.jobs) as pool:
-        rows = list(pool.map(lambda name: examine(name, tests), names))
+    rows = [examine(name, tests, options.jobs) for name in names]
     print_table(rows)
     passed, failed, skipped = (sum(row[i] for row in rows) for i in (2, 3, 4))
     say(f"\n{passed} passed, {failed} failed, {skipped} skipped")

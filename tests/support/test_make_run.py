@@ -66,3 +66,9 @@ def test_what_to_type_has_the_port_of_the_server(words):
     assert steps[:2] == ["installing", "building"] and steps[-1] == "serving"
     assert re.findall(r"redis-cli -p (\S+) BF\.", done.stdout) == [str(port)] * 3
     assert f"serving --port {port} " in done.stdout
+
+
+def test_the_tool_is_built_too():
+    done = make_run(f"PORT={free_port()}")
+    (building,) = [line.split() for line in done.stdout.splitlines() if line.startswith("building")]
+    assert {"build/bloomport.so", "build/bloomport"} <= set(building)
