@@ -57,7 +57,9 @@ def one_round(server, size, data):
     next_, piece = run("BF.SCANDUMP, a piece of 16 MiB or less", "BF.SCANDUMP", "a", iterator)
     run("BF.LOADCHUNK, the same piece", "BF.LOADCHUNK", "piece", next_, piece)
     run("COPY", "COPY", "a", "copy")
-    dumped = run("DUMP", "DUMP", "a")
+    for compression in ("yes", "no"):  # the default, and without: then it is RESTOREd
+        server.do("CONFIG", "SET", "rdbcompression", compression)
+        dumped = run("DUMP, rdbcompression %s" % compression, "DUMP", "a")
     run("RESTORE", "RESTORE", "restored", 0, dumped)
     run("BF.INTERSTORE of two", "BF.INTERSTORE", "common", "a", "b")
     run("BF.MERGE of two", "BF.MERGE", "copy", "b")

@@ -92,6 +92,11 @@ class BenchServer(Server):
                 return float(info["used_cpu_user" + suffix]) + float(info["used_cpu_sys" + suffix])
         raise KeyError("INFO cpu has no CPU times")
 
+    def children_cpu_seconds(self):
+        """What its children that have ended used, user and system."""
+        info = self.info("cpu")
+        return float(info["used_cpu_user_children"]) + float(info["used_cpu_sys_children"])
+
 
 class Measurement:
     """One run: `ns` is server CPU per item, `per_second` items per second of wall time."""

@@ -204,10 +204,10 @@ def save_table(save):
         for compression in ("no", "yes"):
             runs = [run for run in result["runs"] if run["compression"] == compression]
             cells = [spread([run[what] for run in runs], "%.2f")
-                     for what in ("save_cpu", "save_wall", "load_cpu", "load_wall")]
+                     for what in ("save_cpu", "save_wall", "child_cpu", "child_wall", "load_cpu", "load_wall")]
             lines.append([name, "%.0f MiB" % (result["bytes"] / 2**20), compression] + cells)
     return table(["seconds per GB", "measured on", "rdbcompression", "SAVE, CPU", "SAVE, wall",
-                  "load, CPU", "load, wall"], lines)
+                  "BGSAVE, CPU", "BGSAVE, wall", "load, CPU", "load, wall"], lines)
 
 
 def markdown(results):

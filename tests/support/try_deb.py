@@ -173,7 +173,7 @@ class Server:
         said = self.used(
             load, f"{cli} MODULE LIST", "echo in use", f"{cli} BF.ADD visitors alice", f"{cli} BF.EXISTS visitors alice",
             "seq 1 1000 | bloomport build -o f.bloom", "bloomport push f.bloom --key numbers",
-            f"{cli} BF.EXISTS numbers 77", f"{cli} BF.EXISTS numbers 1077", f"{cli} FLUSHALL")
+            f"{cli} BF.EXISTS numbers 77", f"{cli} BF.EXISTS numbers 1077")
         assert "\nbf\n" in said and re.findall(r"^[01]$", said.split("in use")[-1], re.M) == ["1", "1", "1", "0"], said
 
     def loads_where_only_usr_lib_may_be_executed(self):
@@ -182,8 +182,13 @@ class Server:
 
     def warns_when_removed_while_a_configuration_loads_it(self):
         said = self.fresh.run("apt-get -q remove bloomport")
-        assert f"{self.conf} still loads the module" in said, said
+        assert f"{self.conf} still loads the module" in said and "delete the filters" in said, said
         self.fresh.run("apt-get -q install ./build/deb/bloomport_*.deb")
+
+    def loses_its_filters_as_the_documents_say(self):
+        lines = [line.replace("redis-cli", self.cli) for line in lines_with("UNLINK", "BGREWRITEAOF")]
+        said = self.used([f"service {self.kind}-server start"], f"{self.cli} DBSIZE", *lines, f"{self.cli} DBSIZE")
+        assert re.findall(r"^\d+$", said, re.M) == ["2", "0"], said
 
     def unloads_as_the_documents_say(self):
         lines = [line for line in lines_with("sed -i", self.conf) if "apt remove" not in line]
@@ -203,7 +208,7 @@ class Server:
     def steps(self):
         return [self.installs_as_the_readme_says_and_brings_no_server, self.loads_as_the_documents_say_and_works,
                 self.loads_where_only_usr_lib_may_be_executed, self.warns_when_removed_while_a_configuration_loads_it,
-                self.unloads_as_the_documents_say, self.removing_leaves_nothing_and_the_server_starts]
+                self.loses_its_filters_as_the_documents_say, self.unloads_as_the_documents_say, self.removing_leaves_nothing_and_the_server_starts]
 
 
 def main(out, *words):

@@ -96,6 +96,25 @@ func info() {
 	// The library reads an integer where RedisBloom, Redis 8 and we answer null.
 	_, err := r.BFInfo(ctx, "fixed").Result()
 	check("info nonscaling", errors.Is(err, redis.Nil), true)
+	_, err = r.BFInfoExpansion(ctx, "fixed").Result()
+	check("info expansion, nonscaling", errors.Is(err, redis.Nil), true)
+	// What COMMANDS.md says to call instead.
+	check("info capacity, nonscaling", result(r.BFInfoCapacity(ctx, "fixed").Result()), redis.BFInfo{Capacity: 2})
+	check("info filters, nonscaling", result(r.BFInfoFilters(ctx, "fixed").Result()), redis.BFInfo{Filters: 1})
+	check("info items, nonscaling", result(r.BFInfoItems(ctx, "fixed").Result()), redis.BFInfo{})
+	check("info size, nonscaling", r.BFInfoSize(ctx, "fixed").Val().Size > 0, true)
+	check("info raw, nonscaling", lastOfInfo(r.Do(ctx, "BF.INFO", "fixed").Result()), "Expansion rate <nil>")
+}
+
+// lastOfInfo is the last field and its value: names and values in a row over RESP2, a map over RESP3.
+func lastOfInfo(reply any, err error) string {
+	switch fields := reply.(type) {
+	case []any:
+		return fmt.Sprint(fields[len(fields)-2], " ", fields[len(fields)-1])
+	case map[any]any:
+		return fmt.Sprint("Expansion rate ", fields["Expansion rate"])
+	}
+	return fmt.Sprint(err)
 }
 
 func failures() {

@@ -92,6 +92,23 @@ def info():
     refused("info missing", "not found", bf.info, "missing")
 
 
+def info_words():
+    """r.bf() makes a client read every answer as all five fields, unless RESP3 was asked for by name.
+    A second object on the same connections, whose bf() nobody calls, reads what is there."""
+    def items(client):
+        try:
+            return client.execute_command("BF.INFO", "plain", "ITEMS")
+        except KeyError as missing:
+            return str(missing)
+
+    alone = {b"Number of items inserted": 4} if protocol == 3 else [4]
+    check("info of a word after bf()", items(r), alone if protocol == 3 else "'Capacity'")
+    check("info of a word, text, after bf()", items(text), "'Capacity'")
+    check("info of a word, second object", items(redis.Redis(connection_pool=r.connection_pool)), alone)
+    default = items(redis.Redis(connection_pool=text.connection_pool))
+    check("info of a word, second object, text", default, {"Number of items inserted": 4} if protocol == 3 else [4])
+
+
 def errors():
     *answers, last = bf.madd("fixed", "p", "q", "r", "s")
     check("madd full", answers, [yes, yes])
@@ -190,7 +207,7 @@ def bulk():
     refused("bulkadd cut", "the data is no whole number of items of 2 bytes", call, "BF.BULKADD", "bulky", "WIDTH", 2, "abc")
 
 
-for part in (reserve, add, lookups, info, errors, dump, raw, stats, combine, forget, load, bulk):
+for part in (reserve, add, lookups, info, info_words, errors, dump, raw, stats, combine, forget, load, bulk):
     part()
 print("version", redis.__version__)
 print("checks", checks)
