@@ -91,6 +91,7 @@ static void set_files(enum option_id id, const char *name, const char *value, st
     case OPTION_COUNT: o->count = true; break;
     case OPTION_FROM_FORMAT: o->from = values_format(name, value); break;
     case OPTION_TO_FORMAT: o->format = values_format(name, value); break;
+    case OPTION_PREFIX: o->prefix = true; break;
     case OPTION_VARIANT: o->variant_word = value; break;
     case OPTION_OUTPUT: o->output = strcmp(value, "-") == 0 ? NULL : value; break;
     case OPTION_JSON: o->json = true; break;

@@ -132,6 +132,8 @@ const struct option_row table_options[] = {
      "of cassandra: old, 3.x or 4.x, unless a name as nb-1-big-Filter.db tells"},
     {OPTION_VARIANT, 0, "variant", "variant", BUILD | PULL,
      "of cassandra: old, 3.x or 4.x; of spark: v1 or v2"},
+    {OPTION_PREFIX, 0, "prefix", NULL, CHECK | INFO | MERGE | CONVERT | PUSH,
+     "of a table of RocksDB: its filter is one of prefixes of keys"},
     {OPTION_OUTPUT, 'o', "output", "file", BUILD | MERGE | CONVERT | PULL,
      "where to write (standard output)"},
     {OPTION_JSON, 0, "json", NULL, INFO | SIZE, "print one JSON object"},

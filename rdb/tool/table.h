@@ -57,6 +57,7 @@ enum option_id {
     OPTION_FROM_FORMAT, // of the file that is read
     OPTION_TO_FORMAT,   // of the file that is written
     OPTION_VARIANT,
+    OPTION_PREFIX, // of RocksDB's keys, which some tables have in their filters
     OPTION_OUTPUT,
     OPTION_JSON,
     OPTION_QUIET,

@@ -71,6 +71,7 @@ _bloomport() {
         '--hash=[xxh64 (default) or fnv1a: portable and sstable files do not record it]:hash:(xxh64 fnv1a)' \
         '--format=[the file'\''s format, if it is not recognised: leveldb and cassandra never are]:format:(portable sstable leveldb parquet redisbloom valkeybloom guava spark go cassandra bip37 rocksdb datasketches redisson dump sst)' \
         '--variant=[of cassandra: old, 3.x or 4.x, unless a name as nb-1-big-Filter.db tells]:variant:(old 3.x 4.x v1 v2)' \
+        '--prefix[of a table of RocksDB: its filter is one of prefixes of keys]' \
         '--key=[the key on the server]:key: ' \
         '--server[the filter is on a server: --key names it, no file does]' \
         '(-h --host)'{-h,--host}'[the server'\''s host (127.0.0.1)]:host: ' \
@@ -95,6 +96,7 @@ _bloomport() {
         '--hash=[xxh64 (default) or fnv1a: portable and sstable files do not record it]:hash:(xxh64 fnv1a)' \
         '--format=[the file'\''s format, if it is not recognised: leveldb and cassandra never are]:format:(portable sstable leveldb parquet redisbloom valkeybloom guava spark go cassandra bip37 rocksdb datasketches redisson dump sst)' \
         '--variant=[of cassandra: old, 3.x or 4.x, unless a name as nb-1-big-Filter.db tells]:variant:(old 3.x 4.x v1 v2)' \
+        '--prefix[of a table of RocksDB: its filter is one of prefixes of keys]' \
         '--json[print one JSON object]' \
         '(-h --help)'{-h,--help}'[this text]' \
         '*:file:_files' ;;
@@ -103,6 +105,7 @@ _bloomport() {
         '--from=[the format read, if it is not recognised: leveldb and cassandra never are]:format:(portable sstable leveldb parquet redisbloom valkeybloom guava spark go cassandra bip37 rocksdb datasketches redisson dump sst)' \
         '--format=[the format to write (that of the first)]:format:(portable sstable leveldb parquet redisbloom valkeybloom guava spark go cassandra bip37 rocksdb datasketches redisson dump sst)' \
         '--variant=[of cassandra: old, 3.x or 4.x, unless a name as nb-1-big-Filter.db tells]:variant:(old 3.x 4.x v1 v2)' \
+        '--prefix[of a table of RocksDB: its filter is one of prefixes of keys]' \
         '(-o --output)'{-o,--output}'[where to write (standard output)]:file:_files' \
         '(-q --quiet)'{-q,--quiet}'[no summary and no notes on standard error]' \
         '(-h --help)'{-h,--help}'[this text]' \
@@ -113,6 +116,7 @@ _bloomport() {
         '--from=[the format read, if it is not recognised: leveldb and cassandra never are]:format:(portable sstable leveldb parquet redisbloom valkeybloom guava spark go cassandra bip37 rocksdb datasketches redisson dump sst)' \
         '--to=[the format to write]:format:(portable sstable leveldb parquet redisbloom valkeybloom guava spark go cassandra bip37 rocksdb datasketches redisson dump sst)' \
         '--variant=[of cassandra: old, 3.x or 4.x, unless a name as nb-1-big-Filter.db tells]:variant:(old 3.x 4.x v1 v2)' \
+        '--prefix[of a table of RocksDB: its filter is one of prefixes of keys]' \
         '(-o --output)'{-o,--output}'[where to write (standard output)]:file:_files' \
         '(-q --quiet)'{-q,--quiet}'[no summary and no notes on standard error]' \
         '(-h --help)'{-h,--help}'[this text]' \
@@ -123,6 +127,7 @@ _bloomport() {
         '--hash=[xxh64 (default) or fnv1a: portable and sstable files do not record it]:hash:(xxh64 fnv1a)' \
         '--format=[the file'\''s format, if it is not recognised: leveldb and cassandra never are]:format:(portable sstable leveldb parquet redisbloom valkeybloom guava spark go cassandra bip37 rocksdb datasketches redisson dump sst)' \
         '--variant=[of cassandra: old, 3.x or 4.x, unless a name as nb-1-big-Filter.db tells]:variant:(old 3.x 4.x v1 v2)' \
+        '--prefix[of a table of RocksDB: its filter is one of prefixes of keys]' \
         '--key=[the key on the server]:key: ' \
         '--merge[add it to the filter that the key holds]' \
         '--replace[replace the key if it exists]' \
