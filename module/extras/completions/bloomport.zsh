@@ -54,8 +54,10 @@ _bloomport() {
         '--cacertdir=[a directory of such certificates]:file:_files' \
         '--cert=[our own certificate]:file:_files' \
         '--tls-key=[its private key, if not in the same file]:file:_files' \
-        '--sni=[the host name to ask for in TLS]:host: ' \
-        '--insecure[accept any certificate]' \
+        '--sni=[the host name to ask for in TLS, which the certificate must have (the host)]:host: ' \
+        '--insecure[accept any certificate, of anybody]' \
+        '--insecure-name[accept a certificate for any host, if the right ones signed it]' \
+        '--timeout=[give a silent server up after this time (10 to connect, 300 for a reply); 0: never]:seconds: ' \
         '--cluster[find the node of a cluster that has the key]' \
         '(-q --quiet)'{-q,--quiet}'[no summary and no notes on standard error]' \
         '--help[this text]' \
@@ -86,8 +88,10 @@ _bloomport() {
         '--cacertdir=[a directory of such certificates]:file:_files' \
         '--cert=[our own certificate]:file:_files' \
         '--tls-key=[its private key, if not in the same file]:file:_files' \
-        '--sni=[the host name to ask for in TLS]:host: ' \
-        '--insecure[accept any certificate]' \
+        '--sni=[the host name to ask for in TLS, which the certificate must have (the host)]:host: ' \
+        '--insecure[accept any certificate, of anybody]' \
+        '--insecure-name[accept a certificate for any host, if the right ones signed it]' \
+        '--timeout=[give a silent server up after this time (10 to connect, 300 for a reply); 0: never]:seconds: ' \
         '--cluster[find the node of a cluster that has the key]' \
         '(-q --quiet)'{-q,--quiet}'[no summary and no notes on standard error]' \
         '--help[this text]' \
@@ -143,8 +147,10 @@ _bloomport() {
         '--cacertdir=[a directory of such certificates]:file:_files' \
         '--cert=[our own certificate]:file:_files' \
         '--tls-key=[its private key, if not in the same file]:file:_files' \
-        '--sni=[the host name to ask for in TLS]:host: ' \
-        '--insecure[accept any certificate]' \
+        '--sni=[the host name to ask for in TLS, which the certificate must have (the host)]:host: ' \
+        '--insecure[accept any certificate, of anybody]' \
+        '--insecure-name[accept a certificate for any host, if the right ones signed it]' \
+        '--timeout=[give a silent server up after this time (10 to connect, 300 for a reply); 0: never]:seconds: ' \
         '--cluster[find the node of a cluster that has the key]' \
         '(-q --quiet)'{-q,--quiet}'[no summary and no notes on standard error]' \
         '--help[this text]' \
@@ -169,8 +175,10 @@ _bloomport() {
         '--cacertdir=[a directory of such certificates]:file:_files' \
         '--cert=[our own certificate]:file:_files' \
         '--tls-key=[its private key, if not in the same file]:file:_files' \
-        '--sni=[the host name to ask for in TLS]:host: ' \
-        '--insecure[accept any certificate]' \
+        '--sni=[the host name to ask for in TLS, which the certificate must have (the host)]:host: ' \
+        '--insecure[accept any certificate, of anybody]' \
+        '--insecure-name[accept a certificate for any host, if the right ones signed it]' \
+        '--timeout=[give a silent server up after this time (10 to connect, 300 for a reply); 0: never]:seconds: ' \
         '--cluster[find the node of a cluster that has the key]' \
         '(-q --quiet)'{-q,--quiet}'[no summary and no notes on standard error]' \
         '--help[this text]' \
@@ -200,8 +208,10 @@ _bloomport() {
         '--cacertdir=[a directory of such certificates]:file:_files' \
         '--cert=[our own certificate]:file:_files' \
         '--tls-key=[its private key, if not in the same file]:file:_files' \
-        '--sni=[the host name to ask for in TLS]:host: ' \
-        '--insecure[accept any certificate]' \
+        '--sni=[the host name to ask for in TLS, which the certificate must have (the host)]:host: ' \
+        '--insecure[accept any certificate, of anybody]' \
+        '--insecure-name[accept a certificate for any host, if the right ones signed it]' \
+        '--timeout=[give a silent server up after this time (10 to connect, 300 for a reply); 0: never]:seconds: ' \
         '--cluster[find the node of a cluster that has the key]' \
         '(-q --quiet)'{-q,--quiet}'[no summary and no notes on standard error]' \
         '--help[this text]' \
@@ -217,7 +227,9 @@ _bloomport() {
         '--cacertdir=[a directory of such certificates]:file:_files' \
         '--cert=[our own certificate]:file:_files' \
         '--tls-key=[its private key, if not in the same file]:file:_files' \
-        '--insecure[accept any certificate]' \
+        '--insecure[accept any certificate, of anybody]' \
+        '--insecure-name[accept a certificate for any host, if the right ones signed it]' \
+        '--timeout=[give a silent server up after this time (10 to connect, 300 for a reply); 0: never]:seconds: ' \
         '--cluster[find the node of a cluster that has the key]' \
         '(-q --quiet)'{-q,--quiet}'[no summary and no notes on standard error]' \
         '(-h --help)'{-h,--help}'[this text]' \
@@ -236,8 +248,10 @@ _bloomport() {
         '--cacertdir=[a directory of such certificates]:file:_files' \
         '--cert=[our own certificate]:file:_files' \
         '--tls-key=[its private key, if not in the same file]:file:_files' \
-        '--sni=[the host name to ask for in TLS]:host: ' \
-        '--insecure[accept any certificate]' \
+        '--sni=[the host name to ask for in TLS, which the certificate must have (the host)]:host: ' \
+        '--insecure[accept any certificate, of anybody]' \
+        '--insecure-name[accept a certificate for any host, if the right ones signed it]' \
+        '--timeout=[give a silent server up after this time (10 to connect, 300 for a reply); 0: never]:seconds: ' \
         '--cluster[find the node of a cluster that has the key]' \
         '--sort=[state (default: what needs action first), utilisation, key, items, capacity, error, bytes]:order:(state utilisation key items capacity error bytes)' \
         '--state=[only those: overfilled, full, nearly-full, many-layers, clock-behind, ok, with commas]:states:(overfilled full nearly-full many-layers clock-behind ok)' \
