@@ -140,6 +140,8 @@ static struct target with_certificates(struct target target, const struct target
     target.cert = words->cert;
     target.private_key = words->private_key;
     target.is_insecure = words->is_insecure;
+    target.is_any_name = words->is_any_name;
+    target.timeout = words->timeout;
     target.is_cluster = words->is_cluster;
     return target;
 }

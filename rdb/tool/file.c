@@ -13,6 +13,7 @@
 #include "rdb/tool/output.h"
 #include "rdb/tool/progress.h"
 #include "rdb/tool/recognise.h"
+#include "rdb/tool/report.h"
 #include "rdb/tool/sst.h"
 #include "rdb/tool/tool.h"
 
@@ -91,6 +92,12 @@ static struct bytes get_bytes(const struct input *in) {
 }
 
 /* ---- Decoding ----------------------------------------------------------------------------- */
+
+/* How a file is read. */
+struct reading {
+    struct formats_options options;
+    bool is_prefixes; // --prefix: the items of a table's filter are prefixes of keys
+};
 
 static enum status decode_dump(const struct bytes *bytes, struct filter **out, const char **fault) {
     *fault = "header";
@@ -179,23 +186,53 @@ static bool has_all(enum file_format format, const struct formats_options *how,
     return false;
 }
 
-static struct filter *decode_table(const struct sst *table, const struct formats_options *how,
+/* Says what a lookup in the filter of a table means, where it is not the plain thing. */
+static void note_items(const struct sst *table, const struct sst_filter *found, bool is_prefixes) {
+    const char *by = *found->extractor ? found->extractor : "an extractor without a name";
+    if (is_prefixes) {
+        report_note("%s: read as a filter of prefixes (%s): a key that has none is not in it",
+                    table->path, by);
+    } else if (found->has_prefixes) {
+        report_note("%s: its filter has prefixes (%s) beside whole keys: it finds both",
+                    table->path, by);
+    }
+}
+
+static struct filter *decode_table(const struct sst *table, const struct reading *how,
                                    char fault[FILE_FAULT]) {
-    struct bytes block;
-    const char *obstacle = sst_take_filter(table, &block.at, &block.len);
+    struct sst_filter found;
+    const char *obstacle = sst_take_filter(table, how->is_prefixes, &found);
     if (obstacle) {
-        snprintf(fault, FILE_FAULT, "no filter can be extracted from this table: %s", obstacle);
+        bool is_named = found.has_prefixes && *found.extractor;
+        snprintf(fault, FILE_FAULT, "no filter can be extracted from this table: %s%s%s", obstacle,
+                 is_named ? "; prefixes by " : "", is_named ? found.extractor : "");
+        report_make_printable(fault);
         return NULL;
     }
-    struct filter *filter = decode_as((enum file_format)FORMAT_ROCKSDB, &block, how, fault);
+    struct bytes block = {found.block, found.len};
+    struct filter *filter =
+        decode_as((enum file_format)FORMAT_ROCKSDB, &block, &how->options, fault);
     mem_free(block.at);
+    if (filter) note_items(table, &found, how->is_prefixes);
     return filter;
+}
+
+/* Of other formats nobody knows whether their items are prefixes. */
+static struct filter *decode_other(enum file_format format, const struct bytes *bytes,
+                                   const struct reading *how, char fault[FILE_FAULT]) {
+    if (how->is_prefixes) {
+        snprintf(fault, FILE_FAULT, "--prefix reads tables of RocksDB (sst), and this is %s",
+                 file_format_name(format));
+        return NULL;
+    }
+    return has_all(format, &how->options, fault) ? decode_as(format, bytes, &how->options, fault)
+                                                 : NULL;
 }
 
 /* Reads what is open. Of a table that can be read at any place, only the parts that are needed are
  * read. */
 static struct filter *read_input(const struct input *in, enum file_format *format,
-                                 const struct formats_options *how, char fault[FILE_FAULT]) {
+                                 const struct reading *how, char fault[FILE_FAULT]) {
     struct sst table = {.fd = in->fd, .path = in->path, .size = in->size};
     bool is_named = *format != FILE_UNKNOWN;
     bool may_be_table = in->is_regular && (!is_named || *format == FILE_SST);
@@ -209,8 +246,8 @@ static struct filter *read_input(const struct input *in, enum file_format *forma
     if (*format == FILE_SST) {
         table = (struct sst){.bytes = bytes.at, .path = in->path, .size = bytes.len};
         filter = decode_table(&table, how, fault);
-    } else if (*format != FILE_UNKNOWN && has_all(*format, how, fault)) {
-        filter = decode_as(*format, &bytes, how, fault);
+    } else if (*format != FILE_UNKNOWN) {
+        filter = decode_other(*format, &bytes, how, fault);
     }
     mem_free(bytes.at);
     return filter;
@@ -218,10 +255,11 @@ static struct filter *read_input(const struct input *in, enum file_format *forma
 
 struct filter *file_try(const char *path, const struct options *options, enum file_format *format,
                         char fault[FILE_FAULT]) {
-    struct formats_options how = {.capacity = options->capacity,
-                                  .scheme = options->scheme,
-                                  .variant = variant_to_read(path, options),
-                                  .keep_foreign = true};
+    struct reading how = {.options = {.capacity = options->capacity,
+                                      .scheme = options->scheme,
+                                      .variant = variant_to_read(path, options),
+                                      .keep_foreign = true},
+                          .is_prefixes = options->prefix};
     struct input in = open_input(path);
     *format = options->from;
     struct filter *filter = read_input(&in, format, &how, fault);

@@ -73,6 +73,8 @@ static bool set_target(enum option_id id, char *value, struct target *t) {
     case OPTION_TLS_KEY: t->private_key = value; break;
     case OPTION_SNI: t->sni = value; break;
     case OPTION_INSECURE: t->is_insecure = true; break;
+    case OPTION_INSECURE_NAME: t->is_any_name = true; break;
+    case OPTION_TIMEOUT: t->timeout = values_small("timeout", value, 0, 86400); break;
     case OPTION_CLUSTER: t->is_cluster = true; break;
     default: return false;
     }
@@ -91,6 +93,7 @@ static void set_files(enum option_id id, const char *name, const char *value, st
     case OPTION_COUNT: o->count = true; break;
     case OPTION_FROM_FORMAT: o->from = values_format(name, value); break;
     case OPTION_TO_FORMAT: o->format = values_format(name, value); break;
+    case OPTION_PREFIX: o->prefix = true; break;
     case OPTION_VARIANT: o->variant_word = value; break;
     case OPTION_OUTPUT: o->output = strcmp(value, "-") == 0 ? NULL : value; break;
     case OPTION_JSON: o->json = true; break;
@@ -193,9 +196,11 @@ static void check_target(const struct target *target, bool is_tls) {
         tool_die("-u names the server: -h, -p and -s do not go with it");
     }
     if (target->private_key && !target->cert) tool_die("--tls-key goes with --cert");
-    bool has_tls_words = target->cacert || target->cacertdir || target->cert || target->sni;
+    bool has_tls_words =
+        target->cacert || target->cacertdir || target->cert || target->sni || target->is_any_name;
     if (has_tls_words && !is_tls) {
-        tool_die("--cacert, --cacertdir, --cert and --sni go with --tls or a rediss:// URL");
+        tool_die("--cacert, --cacertdir, --cert, --sni and --insecure-name go with --tls or a "
+                 "rediss:// URL");
     }
     if (target->is_cluster && target->database != 0) tool_die("a cluster has database 0 only");
 }

@@ -16,6 +16,7 @@ struct options {
     int noperands;
     struct items_how how; // how items are written
     bool absent, count, json, replace, quiet;
+    bool prefix;                      // the filter of a table is read as one of prefixes
     double error_rate;                // 0: not given
     double bits_per_key;              // 0: not given
     uint64_t capacity, items, nbits;  // 0: not given

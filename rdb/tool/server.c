@@ -136,7 +136,7 @@ const char *server_select(struct server *server, int database) {
 }
 
 static struct node new_node(const struct target *target) {
-    char fault[300], name[300];
+    char fault[512], name[300];
     struct node node = {.target = *target, .link = link_open(target, fault, sizeof(fault))};
     if (!node.link) tool_die("%s: %s", target_name(target, name, sizeof(name)), fault);
     node.reader = redisReaderCreate();

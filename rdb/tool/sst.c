@@ -13,6 +13,10 @@
  *             are those of the name before | value: offset, size varint
  *   at last   restarts u32 each | number of restarts u32
  *
+ * One of them is the properties, a list of the same kind, whose values are texts or numbers. They
+ * say what the filter's items are: whole keys, prefixes of keys, or both. The filter is taken here
+ * and nowhere else, and never without that answer.
+ *
  * Checksums are not checked: the filter's own fields are. */
 
 #define _GNU_SOURCE // pread
@@ -32,8 +36,8 @@
 #define NEW_MARK 0x007a003eu // after the checksum type, from version 6 on
 #define TRAILER_BYTES 5      // of a block
 #define NAME_MAX_BYTES 256
-#define METAINDEX_MOST ((uint64_t)1 << 24) // it has some twenty names
-#define RIBBON_MARK 0xfe                   // in the place of k, where a Bloom filter has ff
+#define LIST_MOST ((uint64_t)1 << 24) // metaindex and properties have some fifty names
+#define RIBBON_MARK 0xfe              // in the place of k, where a Bloom filter has ff
 
 struct span {
     uint64_t at, size;
@@ -130,13 +134,7 @@ static const char *read_footer(const struct sst *table, const uint8_t *footer,
     return r.bad || !is_inside(table, *metaindex) ? "bad footer" : NULL;
 }
 
-/* ---- The metaindex -------------------------------------------------------------------------- */
-
-/* What filters of a table are named. */
-struct names {
-    bool has_full, has_partitioned, has_blocks, has_other;
-    struct span full;
-};
+/* ---- Lists of names ------------------------------------------------------------------------- */
 
 /* The name of an entry, built upon that of the one before. What is beyond the buffer does not
  * matter: no name that is looked for is so long. */
@@ -145,27 +143,20 @@ struct name {
     uint64_t len;
 };
 
+/* What is done with an entry. */
+typedef void entry_visitor(void *context, const struct name *name, struct reader value);
+
 static bool begins(const struct name *name, const char *word) {
     size_t n = strlen(word);
     return name->len >= n && memcmp(name->text, word, n) == 0;
 }
 
-static void note_name(struct names *names, const struct name *name, struct span span) {
-    static const char FULL[] = "fullfilter.rocksdb.BuiltinBloomFilter";
-    if (begins(name, FULL) && name->len == strlen(FULL)) {
-        names->has_full = true;
-        names->full = span;
-    } else if (begins(name, "partitionedfilter.")) {
-        names->has_partitioned = true;
-    } else if (begins(name, "fullfilter.")) {
-        names->has_other = true;
-    } else if (begins(name, "filter.")) {
-        names->has_blocks = true;
-    }
+static bool is_named(const struct name *name, const char *word) {
+    return begins(name, word) && name->len == strlen(word);
 }
 
 /* False: the entry is damaged. */
-static bool take_entry(struct reader *r, struct name *name, struct names *names) {
+static bool take_entry(struct reader *r, struct name *name, entry_visitor *visit, void *context) {
     uint64_t shared = take_varint(r), unshared = take_varint(r), size = take_varint(r);
     if (r->bad || shared > name->len || unshared > r->left) return false;
     const uint8_t *bytes = take_bytes(r, unshared);
@@ -175,12 +166,11 @@ static bool take_entry(struct reader *r, struct name *name, struct names *names)
         name->text[shared + i] = (char)bytes[i];
     }
     name->len = shared + unshared;
-    struct span span = take_span(&value); // some blocks have none: they are not filters
-    note_name(names, name, value.bad ? (struct span){UINT64_MAX, 0} : span);
+    visit(context, name, value);
     return true;
 }
 
-static bool read_metaindex(const uint8_t *bytes, uint64_t len, struct names *names) {
+static bool visit_entries(const uint8_t *bytes, uint64_t len, entry_visitor *visit, void *context) {
     if (len < 4) return false;
     struct reader end = {bytes + len - 4, 4, false};
     uint64_t restarts = take_u32(&end);
@@ -188,9 +178,36 @@ static bool read_metaindex(const uint8_t *bytes, uint64_t len, struct names *nam
     struct reader r = {bytes, (size_t)(len - 4 - 4 * restarts), false};
     struct name name = {.len = 0};
     while (r.left > 0) {
-        if (!take_entry(&r, &name, names)) return false;
+        if (!take_entry(&r, &name, visit, context)) return false;
     }
     return true;
+}
+
+/* ---- The metaindex -------------------------------------------------------------------------- */
+
+/* What a table has, by the names. */
+struct names {
+    bool has_full, has_partitioned, has_blocks, has_other, has_properties;
+    struct span full, properties;
+};
+
+static void note_name(void *context, const struct name *name, struct reader value) {
+    struct names *names = context;
+    struct span span = take_span(&value); // some blocks have none: no one looks for these
+    if (value.bad) span = (struct span){UINT64_MAX, 0};
+    if (is_named(name, "fullfilter.rocksdb.BuiltinBloomFilter")) {
+        names->has_full = true;
+        names->full = span;
+    } else if (begins(name, "partitionedfilter.")) {
+        names->has_partitioned = true;
+    } else if (begins(name, "fullfilter.")) {
+        names->has_other = true;
+    } else if (begins(name, "filter.")) {
+        names->has_blocks = true;
+    } else if (is_named(name, "rocksdb.properties") || is_named(name, "rocksdb.stats")) {
+        names->has_properties = true; // `stats` was their name at first
+        names->properties = span;
+    }
 }
 
 static const char *obstacle_of(const struct sst *table, const struct names *names) {
@@ -201,43 +218,123 @@ static const char *obstacle_of(const struct sst *table, const struct names *name
     return "it has no filter";
 }
 
-static const char *find_filter(const struct sst *table, struct span *filter) {
+static const char *read_metaindex(const struct sst *table, struct names *names) {
     struct span span;
     uint8_t *footer = copy_span(table, (struct span){table->size - FOOTER_BYTES, FOOTER_BYTES});
     const char *fault = read_footer(table, footer, &span);
     mem_free(footer);
-    if (!fault && span.size > METAINDEX_MOST) fault = "bad footer";
+    if (!fault && span.size > LIST_MOST) fault = "bad footer";
     if (fault) return fault;
-    struct names names = {0};
     bool is_compressed;
     uint8_t *metaindex = copy_block(table, span, &is_compressed);
     if (is_compressed) {
         fault = "its metaindex is compressed";
-    } else if (!read_metaindex(metaindex, span.size, &names)) {
+    } else if (!visit_entries(metaindex, span.size, note_name, names)) {
         fault = "bad metaindex";
     } else {
-        fault = obstacle_of(table, &names);
+        fault = obstacle_of(table, names);
     }
     mem_free(metaindex);
-    *filter = names.full;
     return fault;
 }
 
-const char *sst_take_filter(const struct sst *table, uint8_t **block, size_t *len) {
-    if (!sst_is_table(table)) return "it is not a table of RocksDB";
-    struct span span;
-    const char *fault = find_filter(table, &span);
-    if (fault) return fault;
+/* ---- The properties ------------------------------------------------------------------------- */
+
+/* Whether the filter has keys and prefixes: '0', '1', or 0 where a table does not say; any other
+ * answer is a fault. */
+struct properties {
+    char keys, prefixes;
+    char *extractor; // of SST_EXTRACTOR bytes
+};
+
+static char answer_of(struct reader value) {
+    return value.left == 1 ? (char)take_u8(&value) : '?';
+}
+
+static void copy_extractor(char out[SST_EXTRACTOR], struct reader value) {
+    size_t n = value.left < SST_EXTRACTOR ? value.left : SST_EXTRACTOR - 1;
+    memcpy(out, value.at, n);
+    out[n] = '\0';
+}
+
+static void note_property(void *context, const struct name *name, struct reader value) {
+    struct properties *found = context;
+    if (is_named(name, "rocksdb.block.based.table.whole.key.filtering")) {
+        found->keys = answer_of(value);
+    } else if (is_named(name, "rocksdb.block.based.table.prefix.filtering")) {
+        found->prefixes = answer_of(value);
+    } else if (is_named(name, "rocksdb.prefix.extractor.name")) {
+        copy_extractor(found->extractor, value);
+    }
+}
+
+static bool is_answer(char answer) {
+    return answer == 0 || answer == '0' || answer == '1';
+}
+
+/* RocksDB itself takes a filter for one of whole keys where a table does not say, as those before
+ * 2.8 do not. */
+static const char *read_properties(const struct sst *table, const struct names *names,
+                                   struct sst_filter *filter) {
+    struct properties found = {.extractor = filter->extractor};
+    const char *fault = NULL;
+    if (names->has_properties) {
+        bool is_compressed;
+        if (!is_inside(table, names->properties) || names->properties.size > LIST_MOST) {
+            return "bad place of the properties";
+        }
+        uint8_t *bytes = copy_block(table, names->properties, &is_compressed);
+        if (is_compressed) {
+            fault = "its properties are compressed";
+        } else if (!visit_entries(bytes, names->properties.size, note_property, &found) ||
+                   !is_answer(found.keys) || !is_answer(found.prefixes)) {
+            fault = "bad properties";
+        }
+        mem_free(bytes);
+    }
+    filter->has_keys = found.keys != '0';
+    filter->has_prefixes = found.prefixes == '1';
+    return fault;
+}
+
+/* Whether a lookup of such items in the filter can be trusted. */
+static const char *check_items(const struct sst_filter *filter, bool wants_prefixes) {
+    if (wants_prefixes) {
+        return filter->has_prefixes ? NULL : "its filter has whole keys and no prefixes";
+    }
+    if (filter->has_keys) return NULL;
+    return filter->has_prefixes
+               ? "its filter has prefixes of keys and no whole keys, which it would deny "
+                 "(--prefix of check, info, merge, convert and push reads it as a filter of "
+                 "prefixes)"
+               : "its filter has no whole keys, which it would deny";
+}
+
+/* ---- The filter ----------------------------------------------------------------------------- */
+
+static const char *take_block(const struct sst *table, struct span span,
+                              struct sst_filter *filter) {
     bool is_compressed;
     uint8_t *bytes = copy_block(table, span, &is_compressed);
-    if (is_compressed) fault = "its filter is compressed";
+    const char *fault = is_compressed ? "its filter is compressed" : NULL;
     bool is_ribbon = span.size >= 5 && bytes[span.size - 5] == RIBBON_MARK;
     if (!fault && is_ribbon) fault = "its filter is a Ribbon filter, not a Bloom filter";
     if (fault) {
         mem_free(bytes);
         return fault;
     }
-    *block = bytes;
-    *len = (size_t)span.size;
+    filter->block = bytes;
+    filter->len = (size_t)span.size;
     return NULL;
+}
+
+const char *sst_take_filter(const struct sst *table, bool wants_prefixes,
+                            struct sst_filter *filter) {
+    struct names names = {0};
+    *filter = (struct sst_filter){0};
+    if (!sst_is_table(table)) return "it is not a table of RocksDB";
+    const char *fault = read_metaindex(table, &names);
+    if (!fault) fault = read_properties(table, &names, filter);
+    if (!fault) fault = check_items(filter, wants_prefixes);
+    return fault ? fault : take_block(table, names.full, filter);
 }

@@ -20,8 +20,20 @@ struct sst {
 /* Whether the file ends in the magic number of a table. */
 bool sst_is_table(const struct sst *table);
 
-/* Copies the filter block, which the format `rocksdb` reads, to memory that the caller frees. NULL,
- * or why there is none to take. A file that cannot be read ends the program. */
-const char *sst_take_filter(const struct sst *table, uint8_t **block, size_t *len);
+#define SST_EXTRACTOR 64
+
+/* A filter and what its items are. */
+struct sst_filter {
+    uint8_t *block; // which the format `rocksdb` reads; the caller frees it
+    size_t len;
+    bool has_keys, has_prefixes;
+    char extractor[SST_EXTRACTOR]; // what makes prefixes of keys, in RocksDB's words; "": not said
+};
+
+/* Copies the filter block out of a table. NULL, or why there is none to take. A filter of prefixes
+ * alone would deny the keys that the table has: it is taken only if prefixes are wanted, and one
+ * without prefixes only if they are not. A file that cannot be read ends the program. */
+const char *sst_take_filter(const struct sst *table, bool wants_prefixes,
+                            struct sst_filter *filter);
 
 #endif

@@ -57,6 +57,7 @@ enum option_id {
     OPTION_FROM_FORMAT, // of the file that is read
     OPTION_TO_FORMAT,   // of the file that is written
     OPTION_VARIANT,
+    OPTION_PREFIX, // of RocksDB's keys, which some tables have in their filters
     OPTION_OUTPUT,
     OPTION_JSON,
     OPTION_QUIET,
@@ -81,6 +82,8 @@ enum option_id {
     OPTION_TLS_KEY,
     OPTION_SNI,
     OPTION_INSECURE,
+    OPTION_INSECURE_NAME,
+    OPTION_TIMEOUT,
     OPTION_CLUSTER,
     OPTION_ITEMS,
     OPTION_BITS,

@@ -12,11 +12,13 @@ struct target {
     int port, database;
     bool has_database;         // given, not the default
     bool has_url, has_address; // -u; -h, -p or -s
-    bool is_tls, is_insecure, is_cluster;
+    bool is_tls, is_cluster;
+    bool is_insecure, is_any_name; // accepts any certificate; one for any host
+    int timeout;                   // seconds, 0: none; -1: not given
     const char *cacert, *cacertdir, *cert, *private_key, *sni; // NULL: not given
 };
 
-#define TARGET_DEFAULT ((struct target){.host = "127.0.0.1", .port = 6379})
+#define TARGET_DEFAULT ((struct target){.host = "127.0.0.1", .port = 6379, .timeout = -1})
 
 /* Sets the fields that a URL names, and overwrites the password in `url` with stars, so that no
  * list of processes shows it any longer:

@@ -32,12 +32,15 @@ def sign(directory, name, subject, authority, extension):
 
 
 def certificates():
-    """ca, another ca, and what ca signed: server.crt for localhost, client.crt."""
+    """ca, another ca, and what ca signed: server.crt for localhost, address.crt for 127.0.0.1 and ::1, elsewhere.crt for
+    other.example and what is below it, client.crt."""
     directory = Path(tempfile.mkdtemp(prefix="bloomport-tls-"))
     key = ("-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "10")
     for name in "ca", "other":
         openssl("req", *key, "-keyout", name + ".key", "-out", name + ".crt", "-subj", "/CN=" + name, cwd=directory)
     sign(directory, "server", HOST, "ca", "subjectAltName=DNS:localhost\n")
+    sign(directory, "address", "address", "ca", "subjectAltName=IP:127.0.0.1,IP:::1\n")
+    sign(directory, "elsewhere", "other.example", "ca", "subjectAltName=DNS:other.example,DNS:*.other.example\n")
     sign(directory, "client", "client", "ca", "basicConstraints=CA:FALSE\n")
     (directory / "both.pem").write_bytes((directory / "client.crt").read_bytes() + (directory / "client.key").read_bytes())
     return directory
@@ -61,6 +64,11 @@ class Secured:
     def tls(self):
         return ["--cacert", self.files / "ca.crt", "--cert", self.files / "client.crt", "--tls-key",
                 self.files / "client.key"]
+
+    def show(self, name):
+        """From now on the server has this certificate."""
+        self.client.execute_command("CONFIG", "SET", "tls-cert-file", str(self.files / (name + ".crt")), "tls-key-file",
+                                    str(self.files / (name + ".key")))
 
     @property
     def address(self):

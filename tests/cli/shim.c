@@ -1,17 +1,19 @@
-/* Loaded before libc (LD_PRELOAD) by test_output.py: records what the tool does to its files, and
- * causes faults and signals at an exact place.
+/* Loaded before libc (LD_PRELOAD) by test_output.py and test_connections.py: records what the tool
+ * does to its files, and causes faults and signals at an exact place.
  *
  *   SHIM_LOG      a file that gets one line a call: fsync file, fsync directory, rename, unlink
  *   SHIM_FAIL     file or directory: fsync of such a thing fails with EIO
  *   SHIM_SIGNAL   mkstemp or rename: SIGTERM comes when that call has just succeeded
  *   SHIM_CUT      a file's name, and SHIM_CUT_TO how many bytes of it stay when the call that
  *   SHIM_CUT_AT   names is made for it: fstat (after it), read or pread (before it; not
- *                 those of a few bytes, which look at what the file is) */
+ *                 those of a few bytes, which look at what the file is)
+ *   SHIM_POLL     silent: nothing becomes ready for as long as poll waits, which is over at once */
 
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -94,4 +96,9 @@ ssize_t read(int fd, void *out, size_t n) {
 ssize_t pread(int fd, void *out, size_t n, off_t at) {
     if (n > 16) cut(fd, "pread");
     return NEXT(pread)(fd, out, n, at);
+}
+
+int poll(struct pollfd *fds, nfds_t n, int milliseconds) {
+    if (milliseconds < 0 || !is_set("SHIM_POLL", "silent")) return NEXT(poll)(fds, n, milliseconds);
+    return 0;
 }

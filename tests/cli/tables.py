@@ -5,6 +5,9 @@ import struct
 
 MAGIC = 0x88E241B785F4CFF7
 FULL = b"fullfilter.rocksdb.BuiltinBloomFilter"
+KEYS = b"rocksdb.block.based.table.whole.key.filtering"
+PREFIXES = b"rocksdb.block.based.table.prefix.filtering"
+EXTRACTOR = b"rocksdb.prefix.extractor.name"
 LINE = bytes(range(64)) + bytes([0xFF, 0, 6, 0, 0])  # a filter block of one line, k = 6
 
 
@@ -39,9 +42,15 @@ def footer(version, at, size):
     return b"\1\x3e\0\x7a\0" + struct.pack("<III", 0, 0, size) + bytes(24) + struct.pack("<IQ", version, MAGIC)
 
 
-def table(filter_block=LINE, version=5, name=FULL, others=(), compression=(0, 0)):
-    """others: further names; compression: of the filter block and of the metaindex."""
+def table(filter_block=LINE, version=5, name=FULL, others=(), compression=(0, 0), properties=None):
+    """others: further names; compression: of the filter block, the metaindex and, if there are three, the properties;
+    properties: the texts by the names, or the bytes of the block; None: the table has none."""
     data = block(filter_block, compression[0])
     value = varint(0) + varint(len(filter_block))
-    index = metaindex(sorted([*((other, value) for other in others), *([(name, value)] if name else [])]))
+    names = [*((other, value) for other in others), *([(name, value)] if name else [])]
+    if properties is not None:
+        listed = properties if isinstance(properties, bytes) else metaindex(sorted(properties.items()))
+        names.append((b"rocksdb.properties", varint(len(data)) + varint(len(listed))))
+        data += block(listed, compression[2] if len(compression) > 2 else 0)
+    index = metaindex(sorted(names))
     return data + block(index, compression[1]) + footer(version, len(data), len(index))

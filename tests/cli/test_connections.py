@@ -1,13 +1,17 @@
 """Connections as redis-cli has them: users, passwords, URLs, TLS, sockets, databases, clusters."""
 
 import socket
+import ssl
 import subprocess
+import threading
 
 import pytest
 
 from secured import HOST, PASSWORD, URL_PASSWORD, USER, Cluster, Secured
+from test_output import shim, shimmed  # noqa: F401  (fixtures)
 from test_tool import TOOL, WORDS, built, r, run, server, words_file  # noqa: F401  (fixtures)
 
+from filters import until
 from foreign_fixtures import FIXTURES
 from redis_server import Server
 from resp import OK
@@ -71,16 +75,196 @@ def test_a_certificate_of_a_stranger_is_refused_unless_all_are_accepted(tmp_path
     round_trip(tmp_path, built, "-u", secured.url, *cert, "--insecure")
 
 
-def test_the_systems_authorities_vouch_for_the_hosts_name_only(tmp_path, built, secured, monkeypatch):  # noqa: F811
-    """SSL_CERT_FILE stands for the system's store. The certificate is for localhost."""
+# The certificate's name
+
+
+@pytest.fixture
+def shown(secured):
+    """shown(name): the server has this certificate until the test ends."""
+    yield secured.show
+    secured.show("server")
+
+
+AUTHORITIES = ["system", "--cacert", "--cacertdir"]
+
+
+@pytest.fixture(params=AUTHORITIES)
+def trusted(request, secured, monkeypatch):
+    """The options of one who trusts the authority, in each way. SSL_CERT_FILE stands for the system's store."""
     files = secured.files
-    monkeypatch.setenv("SSL_CERT_FILE", str(files / "ca.crt"))
-    cert = ("--cert", files / "both.pem")
-    round_trip(tmp_path, built, "-u", secured.url, *cert)
+    cert = ["--cert", files / "both.pem"]
+    if request.param == "system":
+        monkeypatch.setenv("SSL_CERT_FILE", str(files / "ca.crt"))
+        return cert
+    if request.param == "--cacertdir":
+        subprocess.run(["openssl", "rehash", files], check=True, stderr=subprocess.DEVNULL)
+    return [*cert, request.param, files / "ca.crt" if request.param == "--cacert" else files]
+
+
+def mismatch(name):
+    return ("no TLS connection, the server's certificate is not accepted: it is for another host than %s (--sni names the one "
+            "that it is for, --insecure-name accepts any)\n" % name)
+
+
+def test_the_certificate_must_be_for_the_host_whoever_signed_it(tmp_path, built, secured, shown, trusted):  # noqa: F811
+    by_name, by_address = secured.url, secured.url.replace(HOST, "127.0.0.1")
+    round_trip(tmp_path, built, "-u", by_name, *trusted)
+    assert refused("pull", "--key", "k", "-u", by_address, *trusted).endswith(mismatch("127.0.0.1"))
+    shown("address")
+    round_trip(tmp_path, built, "-u", by_address, *trusted)
+    assert refused("pull", "--key", "k", "-u", by_name, *trusted).endswith(mismatch(HOST))
+    shown("elsewhere")
+    for url, host in (by_name, HOST), (by_address, "127.0.0.1"):
+        assert refused("pull", "--key", "k", "-u", url, *trusted).endswith(mismatch(host))
+
+
+def test_sni_names_the_host_that_the_certificate_is_for(tmp_path, built, secured, shown, trusted):  # noqa: F811
+    shown("elsewhere")
     by_address = secured.url.replace(HOST, "127.0.0.1")
-    assert "not accepted" in refused("pull", "--key", "k", "-u", by_address, *cert)
-    assert "not accepted" in refused("pull", "--key", "k", "-u", secured.url, *cert, "--sni", "example.com")
-    round_trip(tmp_path, built, "-u", by_address, *cert, "--cacert", files / "ca.crt")
+    for name in "other.example", "a.other.example":
+        round_trip(tmp_path, built, "-u", by_address, *trusted, "--sni", name)
+    for name in HOST, "another.example", "a.b.other.example", "127.0.0.1":
+        assert refused("pull", "--key", "k", "-u", by_address, *trusted, "--sni", name).endswith(mismatch(name))
+    for name in "", ".example", "x" * 256:  # to OpenSSL the first two would be no name, and any below it
+        assert "'%s' is no host name" % name in refused("pull", "--key", "k", "-u", by_address, *trusted, "--sni", name)
+    shown("address")
+    round_trip(tmp_path, built, "-u", secured.url, *trusted, "--sni", "127.0.0.1")
+
+
+def test_insecure_name_leaves_out_the_name_alone(tmp_path, built, secured, shown, trusted):  # noqa: F811
+    shown("elsewhere")
+    round_trip(tmp_path, built, "-u", secured.url, *trusted, "--insecure-name")
+    run("copy", "--key", "k", "--key-to", "l", "--from", secured.url, "--to", secured.url, *trusted, "--insecure-name",
+        "--replace")
+    strange = ["--cert", secured.files / "both.pem", "--cacert", secured.files / "other.crt"]
+    error = refused("pull", "--key", "k", "-u", secured.url, *strange, "--insecure-name")
+    assert "certificate is not accepted: certificate verify failed" in error
+    assert "go with --tls" in refused("pull", "--key", "k", "--insecure-name")
+
+
+@pytest.mark.parametrize("host", [HOST, "127.0.0.1"])
+def test_a_server_of_another_name_gets_no_byte_of_a_password(secured, host):
+    """It is one that records what it is sent."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(secured.files / "elsewhere.crt", secured.files / "elsewhere.key")
+    got = []
+
+    def serve(listener):
+        for _ in range(2):
+            connection = listener.accept()[0]
+            try:
+                with context.wrap_socket(connection, server_side=True) as tls:
+                    got.append(tls.recv(1000))
+            except ssl.SSLError as error:
+                got.append(error.reason)
+
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        listener.listen(2)
+        thread = threading.Thread(target=serve, args=[listener])
+        thread.start()
+        words = ["list", "-u", secured.url.replace("%s:%d" % (HOST, secured.port), "%s:%d" % (host, listener.getsockname()[1])),
+                 "--cacert", secured.files / "ca.crt"]
+        assert refused(*words).endswith(mismatch(host))
+        refused(*words, "--insecure-name")
+        thread.join()
+    assert got[0] == "SSLV3_ALERT_BAD_CERTIFICATE" and got[1].startswith(b"*3\r\n$4\r\nAUTH\r\n")
+
+
+def test_a_socket_has_no_name_to_check(secured):
+    words = ["list", "-s", secured.server.socket, "--tls", *secured.tls]
+    assert "a socket has no host name that the certificate could have" in refused(*words)
+
+
+# A server that is silent
+
+
+@pytest.fixture
+def silent():
+    """The port of a socket on which nobody ever answers."""
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        listener.listen(20)
+        yield listener.getsockname()[1]
+
+
+def test_a_silent_server_is_given_up(silent, secured):
+    where = "127.0.0.1:%d" % silent
+    for words in ["pull", "--key", "k"], ["list"], ["check", "--server", "--key", "k"]:
+        error = refused(*words, "-p", silent, "--timeout", 1)
+        assert error.endswith("no answer from %s for 1 s (--timeout 0 waits without end)\n" % where), words
+    error = refused("list", "-p", silent, "-a", PASSWORD, "--timeout", 1)
+    assert error == "bloomport: %s: no answer from %s for 1 s (--timeout 0 waits without end)\n" % (where, where)
+    url = "redis://" + where
+    assert "no answer from %s for 1 s" % where in refused("copy", "--from", url, "--to", url, "--key", "k", "--timeout", 1)
+    error = refused("list", "-p", silent, "--tls", *secured.tls, "--timeout", 1)
+    assert error == "bloomport: %s: no TLS connection after 1 s (--timeout 0 waits without end)\n" % where
+
+
+def paused(connection, what):
+    """The server takes commands and answers none of this kind."""
+    connection.execute_command("CLIENT", "PAUSE", 3600 * 1000, what)
+
+
+@pytest.mark.parametrize("way", ["plain", "tls"])
+def test_a_server_that_falls_silent_is_given_up(built, server, r, secured, way):  # noqa: F811
+    connection = secured.client if way == "tls" else r
+    words = ["-u", secured.url, *secured.tls] if way == "tls" else ["-s", server.socket]
+    name = "%s:%d" % (HOST, secured.port) if way == "tls" else server.socket
+    run("push", built, "--key", "k", "--replace", *words)
+    paused(connection, "WRITE")
+    try:
+        assert run("check", "--server", "--key", "k", *words, "--timeout", 1, stdin=WORDS[0] + b"\n") == WORDS[0] + b"\n"
+        error = refused("push", built, "--key", "k", "--replace", *words, "--timeout", 1)
+        assert error == "bloomport: key 'k': no answer from %s for 1 s (--timeout 0 waits without end)\n" % name
+    finally:
+        connection.execute_command("CLIENT", "UNPAUSE")
+
+
+def test_a_server_that_takes_no_more_bytes_is_given_up(tmp_path):
+    path, word = str(tmp_path / "s"), "p" * 120_000  # twice that is more than a socket holds
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(path)
+        listener.listen(1)
+        error = refused("list", "-s", path, "--user", word, "-a", word, "--timeout", 1)
+        assert error == "bloomport: %s: no answer from %s for 1 s (--timeout 0 waits without end)\n" % (path, path)
+        connection, got = listener.accept()[0], 0
+        while some := connection.recv(1 << 16):
+            got += len(some)
+        assert 0 < got < 2 * len(word)
+        connection.close()
+
+
+@pytest.mark.parametrize("words", [["--timeout", 0], []], ids=["without end", "by default"])
+def test_a_longer_silence_is_waited_for(built, server, r, words):  # noqa: F811
+    paused(r, "WRITE")
+    words = [TOOL, "push", built, "--key", "k", "--replace", "-s", server.socket, *words]
+    waiting = subprocess.Popen(list(map(str, words)), stderr=subprocess.PIPE)
+    try:
+        until(lambda: b"cmd=bf.loadchunk" in r.execute_command("CLIENT", "LIST") or waiting.poll() is not None, "it asks")
+    finally:
+        r.execute_command("CLIENT", "UNPAUSE")
+    said = waiting.communicate(timeout=60)[1]
+    assert waiting.returncode == 0 and said.startswith(b"pushed: ")
+
+
+def test_a_silence_of_ten_seconds_is_said_and_five_minutes_are_the_end(silent, tmp_path, shimmed):  # noqa: F811
+    """The shim's poll is over at once."""
+    path = str(tmp_path / "s")
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(path)
+        listener.listen(1)
+        status, said, _ = shimmed("list", "-s", path, SHIM_POLL="silent")
+        assert status == 2 and said.decode() == (
+            "no answer from %s for 10 s, waiting on (--timeout: 300 s at most)\nbloomport: list: no answer from %s for 300 s "
+            "(--timeout 0 waits without end)\n" % (path, path))
+    status, said, _ = shimmed("list", "-p", silent, SHIM_POLL="silent")
+    assert status == 2 and said.decode() == "bloomport: 127.0.0.1:%d: no connection after 10 s (--timeout 0 waits without end)\n" % silent
+
+
+def test_timeout_is_a_number_of_seconds():
+    for text in "-1", "1.5", "86401", "long", "":
+        assert "--timeout: " in refused("list", "--timeout=" + text)
 
 
 def test_no_certificate_a_bad_one_and_no_tls_are_named(secured, tmp_path):

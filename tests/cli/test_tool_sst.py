@@ -6,10 +6,10 @@ import subprocess
 
 import pytest
 
-from tables import FULL, LINE, MAGIC, block, entry, footer, metaindex, table, varint
-from test_tool import TOOL, info, run
+from tables import EXTRACTOR, FULL, KEYS, LINE, MAGIC, PREFIXES, block, entry, footer, metaindex, table, varint
+from test_tool import TOOL, info, lines, r, run, server  # noqa: F401  (fixtures)
 
-from foreign_fixtures import FIXTURES
+from foreign_fixtures import FIXTURES, PREFIXED
 
 REAL = {name: one for name, one in FIXTURES.items() if one.path.suffix == ".sst"}
 NO_FILTER = "no filter can be extracted from this table: "
@@ -53,13 +53,13 @@ def test_only_the_needed_parts_of_a_large_table_are_read(tmp_path):
 @pytest.mark.parametrize("version", range(1, 8))
 def test_every_footer_is_read(version, tmp_path):
     path = tmp_path / "t"
-    path.write_bytes(table(version=version, others=[b"rocksdb.properties", b"fullfilter.another", b"fullfilter.rocksdb."]))
+    path.write_bytes(table(version=version, others=[b"fullfilter.another", b"fullfilter.rocksdb."], properties={KEYS: b"1"}))
     assert run("convert", "--to", "rocksdb", path) == LINE
 
 
 @pytest.mark.parametrize("data, expected", [
     (table(name=None), "it has no filter"),
-    (table(name=None, others=[b"rocksdb.properties"]), "it has no filter"),
+    (table(name=None, properties={}), "it has no filter"),
     (table(name=b"partitionedfilter.rocksdb.BuiltinBloomFilter"), "its filter is partitioned, which is many filters"),
     (table(name=b"filter.rocksdb.BuiltinBloomFilter"), "it has a filter for each block, as RocksDB made before 7.0"),
     (table(name=b"fullfilter.mine"), "its filter is that of another policy"),
@@ -112,6 +112,123 @@ def test_a_name_is_built_upon_the_one_before(tmp_path):
     assert run("convert", "--to", "rocksdb", path) == LINE
 
 
+# What a filter's items are: keys, prefixes, or both
+
+ALONE = {name: one for name, one in PREFIXED.items() if not one.params["whole_key_filtering"]}
+BOTH = PREFIXED["rocksdb/fv5_both4_bpk6.sst"]
+DENIED = "its filter has prefixes of keys and no whole keys, which it would deny"
+HINT = " (--prefix of check, info, merge, convert and push reads it as a filter of prefixes)"
+
+
+def noted(*words, stdin=b""):
+    """What a command that succeeds prints, and what it says."""
+    done = subprocess.run([TOOL, *map(str, words)], input=stdin, capture_output=True, check=True, timeout=60)
+    return done.stdout, done.stderr.decode()
+
+
+def hexed(items):
+    return lines(item.hex().encode() for item in items)
+
+
+def found_in(fixture):
+    return [item for item, answer in zip(fixture.probes, fixture.answers) if answer]
+
+
+@pytest.mark.parametrize("fixture", ALONE.values(), ids=ALONE)
+def test_a_filter_without_whole_keys_is_refused_at_every_door_and_says_why(tmp_path, server, r, fixture):  # noqa: F811
+    path, whole = fixture.path, REAL["rocksdb/fv5_bpk6.sst"].path
+    keys = tmp_path / "keys"
+    keys.write_bytes(b"any\n")
+    doors = [["info", path], ["check", path, keys], ["convert", path, "--to", "dump"], ["merge", path, path, whole],
+             ["merge", whole, path], ["push", path, "--key", "k", "-s", server.socket], ["build", "--like", path, keys]]
+    for words in doors:
+        for named in [], ["--from", "sst"]:
+            if named and words[0] == "build":
+                continue
+            error = run(*words, *named, status=2)
+            assert NO_FILTER + DENIED + HINT + "; prefixes by rocksdb.FixedPrefix.4\n" in error, words
+    assert not r.exists("k")
+    assert DENIED in run("info", "-", stdin=path.read_bytes(), status=2)
+    rows = subprocess.run([TOOL, "info", whole, path], capture_output=True, check=False).stdout.decode().splitlines()
+    assert rows[1].startswith("sst ") and rows[2].startswith("- ") and DENIED in rows[2]
+
+
+@pytest.mark.parametrize("fixture", ALONE.values(), ids=ALONE)
+def test_with_prefix_it_answers_for_prefixes_as_rocksdb_does(tmp_path, server, r, fixture):  # noqa: F811
+    assert 0 < sum(fixture.answers[100:]) and all(fixture.answers[:100])  # false positives are among them
+    found, said = noted("check", "--prefix", "--hex", fixture.path, stdin=hexed(fixture.probes))
+    assert found == hexed(found_in(fixture))
+    assert "read as a filter of prefixes (rocksdb.FixedPrefix.4): a key that has none is not in it" in said
+    assert run("convert", "-q", "--prefix", "--to", "rocksdb", fixture.path) == fixture.data
+    run("push", "-q", "--prefix", fixture.path, "--key", "k", "-s", server.socket)
+    assert r.execute_command("BF.MEXISTS", "k", *fixture.probes) == fixture.answers
+    other = tmp_path / "other.sst"
+    other.write_bytes(fixture.path.read_bytes())
+    assert run("merge", "-q", "--prefix", fixture.path, other) == fixture.data
+
+
+def test_a_filter_of_keys_and_prefixes_is_read_and_this_is_said(server, r):  # noqa: F811
+    found, said = noted("check", "--hex", BOTH.path, stdin=hexed(BOTH.probes))
+    assert found == hexed(found_in(BOTH))
+    assert "its filter has prefixes (rocksdb.FixedPrefix.4) beside whole keys: it finds both" in said
+    for words in ["info", BOTH.path], ["convert", "--to", "rocksdb", BOTH.path]:
+        assert "beside whole keys" in noted(*words)[1]
+    _, said = noted("push", BOTH.path, "--key", "both", "-s", server.socket)
+    assert "beside whole keys" in said
+    assert r.execute_command("BF.MEXISTS", "both", *BOTH.probes) == BOTH.answers
+
+
+def test_the_prefixes_of_such_a_filter_are_found_with_prefix():
+    prefixes = [probe[:4] for probe in BOTH.probes]
+    found, said = noted("check", "--prefix", "--hex", BOTH.path, stdin=hexed(prefixes))
+    assert found == hexed(p for p, answer in zip(prefixes, BOTH.entry["prefix_answers"]) if answer == "1")
+    assert "read as a filter of prefixes" in said
+
+
+def test_whole_keys_alone_are_read_without_a_word_and_not_with_prefix():
+    path = REAL["rocksdb/fv5_bpk6.sst"].path
+    assert noted("info", path)[1] == ""
+    assert NO_FILTER + "its filter has whole keys and no prefixes" in run("info", "--prefix", path, status=2)
+
+
+def test_prefix_is_of_tables_alone(tmp_path):
+    path = tmp_path / "block"
+    path.write_bytes(LINE)
+    assert "--prefix reads tables of RocksDB (sst), and this is rocksdb" in run("info", "--prefix", path, status=2)
+
+
+@pytest.mark.parametrize("properties, expected", [
+    ({KEYS: b"0"}, "its filter has no whole keys, which it would deny"),
+    ({KEYS: b"0", PREFIXES: b"0"}, "its filter has no whole keys, which it would deny"),
+    ({KEYS: b"0", PREFIXES: b"1"}, DENIED + HINT),
+    ({KEYS: b"0", PREFIXES: b"1", EXTRACTOR: b"\x1b[2J"}, DENIED + HINT + "; prefixes by ?[2J"),
+    ({KEYS: b"2"}, "bad properties"),
+    ({KEYS: b""}, "bad properties"),
+    ({KEYS: b"00"}, "bad properties"),
+    ({KEYS: b"1", PREFIXES: b"yes"}, "bad properties"),
+    (b"", "bad properties"),
+    (b"\0\xff\xff", "bad properties"),
+], ids=range(10))
+def test_properties_that_do_not_say_whole_keys_are_a_refusal(fault, properties, expected):
+    assert fault(table(properties=properties)) == expected
+
+
+def test_properties_that_cannot_be_read_are_a_refusal(fault):
+    assert fault(table(properties={KEYS: b"1"}, compression=(0, 0, 7))) == "its properties are compressed"
+    for value in varint(1 << 40) + varint(8), b"\xff", varint(0) + varint(1 << 30):
+        index = metaindex([(FULL, varint(0) + varint(len(LINE))), (b"rocksdb.properties", value)])
+        data = block(LINE)
+        assert fault(data + block(index) + footer(5, len(data), len(index))) == "bad place of the properties"
+
+
+def test_an_extractors_name_is_cut_and_none_is_said_so(tmp_path):
+    path = tmp_path / "t"
+    path.write_bytes(table(properties={KEYS: b"1", PREFIXES: b"1", EXTRACTOR: b"x" * 300}))
+    assert "(" + "x" * 63 + ")" in noted("info", path)[1]
+    path.write_bytes(table(properties={KEYS: b"1", PREFIXES: b"1"}))
+    assert "(an extractor without a name)" in noted("info", path)[1]
+
+
 def test_a_table_of_leveldb_is_named(tmp_path):
     path = tmp_path / "000005.ldb"
     path.write_bytes(bytes(300) + struct.pack("<Q", 0xDB4775248B80FB57))
@@ -129,7 +246,7 @@ def damaged():
     """The smallest tables with every byte flipped and cut off at every place, and a sample of such real ones. The
     flips of a real table are of its last 1500 bytes, where all is that is read but for the filter."""
     source = random.Random(1905)
-    for data in table(others=[b"rocksdb.properties"]), table(version=6):
+    for data in table(properties={KEYS: b"1", PREFIXES: b"0", EXTRACTOR: b"nullptr"}), table(version=6):
         yield from (data[:i] for i in range(len(data)))
         yield from (data[:i] + bytes([data[i] ^ 1 << source.randrange(8)]) + data[i + 1:] for i in range(len(data)))
     for name in "rocksdb/fv5_bpk6.sst", "rocksdb/jni_fv7_bpk6.sst", "rocksdb/fv4_legacy_bpk6.sst":

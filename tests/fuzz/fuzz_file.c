@@ -1,7 +1,7 @@
 /* The tool's reader of filter files, all formats: a filter that it accepts must survive fuzz_mill.
  *
  *   from u8 (a format, or whatever the bytes look like), steering u8 (1: FNV1A, 2:
- *   repair the checksum of a dump), parts u8 (of fuzz_mill), then the file */
+ *   repair the checksum of a dump, 4: --prefix), parts u8 (of fuzz_mill), then the file */
 
 #include "tests/fuzz/fuzz_tool.h"
 
@@ -25,6 +25,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     struct options options = {.from = (enum file_format)(data[0] % (FILE_UNKNOWN + 1))};
     uint8_t steering = data[1], parts = data[2];
     options.scheme = steering & 1 ? SCHEME_FNV1A : SCHEME_XXH64;
+    options.prefix = steering & 4;
     size -= 3;
     uint8_t *copy = malloc(size ? size : 1);
     CLAIM(copy);

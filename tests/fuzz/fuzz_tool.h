@@ -1,11 +1,12 @@
-/* For targets inside the tool: input as standard input, and a tool_die that returns to the target.
- */
+/* For targets inside the tool: input as standard input, and a tool_die that returns to the target,
+ * notes that are not printed. */
 
 #ifndef BLOOMPORT_FUZZ_TOOL_H
 #define BLOOMPORT_FUZZ_TOOL_H
 
 #define _GNU_SOURCE // memfd_create
 #include "module/core/mem.h"
+#include "rdb/tool/report.h"
 #include "rdb/tool/tool.h"
 #include "tests/fuzz/fuzz.h"
 
@@ -24,6 +25,15 @@ void *tool_alloc(size_t size) {
     void *block = mem_alloc(size);
     if (!block) tool_die("no memory");
     return block;
+}
+
+/* Nothing is said. */
+void report_note(const char *format, ...) {
+    (void)format;
+}
+
+void report_make_printable(char *text) {
+    (void)text;
 }
 
 /* Makes standard input these bytes. */

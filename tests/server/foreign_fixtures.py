@@ -1,6 +1,7 @@
 """The filters that other libraries made (tests/golden/formats), their items and their answers.
 
     FIXTURES    all of them, by "guava/mitz64_bytes.bin"
+    PREFIXED    tables of RocksDB whose filters hold prefixes of keys, alone or beside whole keys
     Fixture     data: the filter's bytes as BF.IMPORT takes them; model: the oracle's filter of them
                 added, probes, answers: bytes of the items; the library's 0 or 1 for each of the probes
                 vectors: one item in an empty filter each
@@ -35,6 +36,7 @@ def numbered_text(i):
 RULES = {
     "bytes": lambda i: numbered_bytes(i, 64),
     "longbytes": lambda i: numbered_bytes(i, 300),
+    "prefix4": lambda i: numbered_bytes(i, 64)[:4],
     "utf8": lambda i: numbered_text(i).encode(),
     "utf16": lambda i: numbered_text(i).encode("utf-16-le"),
     "i64": lambda i: struct.pack("<Q", i * 0x9E3779B97F4A7C15 & MASK64),
@@ -100,12 +102,12 @@ class Fixture:
         ]
 
 
-def fixtures():
-    for name in FORMATS:
-        for entry in json.loads((GOLDEN / name / "manifest.json").read_text())["fixtures"]:
-            yield entry["file"], Fixture(entry["file"], entry)
+def fixtures(name, part="fixtures"):
+    for entry in json.loads((GOLDEN / name / "manifest.json").read_text())[part]:
+        yield entry["file"], Fixture(entry["file"], entry)
 
 
-FIXTURES = dict(fixtures())
+FIXTURES = {file: one for name in FORMATS for file, one in fixtures(name)}
+PREFIXED = dict(fixtures("rocksdb", "tables_with_prefixes"))
 # BF.IMPORT does not take Redisson's: half of such a filter is in another key
 IMPORTABLE = {name: one for name, one in FIXTURES.items() if one.format is not Redisson}

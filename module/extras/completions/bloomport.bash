@@ -23,16 +23,16 @@ _bloomport() {
     esac
     case ${COMP_WORDS[1]} in
     help) words=$commands; current=${current:-} ;;
-    build) words='--null --hex --column --delimiter --from-line --from-set --from-keys --error --bits-per-key --capacity --expansion --like --like-key --layout --hash --format --variant --output --host --port --socket --url --db --user --pass --tls --cacert --cacertdir --cert --tls-key --sni --insecure --cluster --quiet --help ' ;;
-    check) words='--null --hex --column --delimiter --from-line --absent --count --hash --format --variant --key --server --host --port --socket --url --db --user --pass --tls --cacert --cacertdir --cert --tls-key --sni --insecure --cluster --quiet --help ' ;;
-    info) words='--hash --format --variant --json --help ' ;;
-    merge) words='--hash --from --format --variant --output --quiet --help ' ;;
-    convert) words='--capacity --hash --from --to --variant --output --quiet --help ' ;;
-    push) words='--capacity --expansion --hash --format --variant --key --merge --replace --host --port --socket --url --db --user --pass --tls --cacert --cacertdir --cert --tls-key --sni --insecure --cluster --quiet --help ' ;;
-    pull) words='--expansion --format --variant --output --key --redisson --replace --host --port --socket --url --db --user --pass --tls --cacert --cacertdir --cert --tls-key --sni --insecure --cluster --quiet --help ' ;;
-    add) words='--null --hex --column --delimiter --from-line --error --bits-per-key --capacity --expansion --layout --key --nocreate --host --port --socket --url --db --user --pass --tls --cacert --cacertdir --cert --tls-key --sni --insecure --cluster --quiet --help ' ;;
-    copy) words='--key --from --to --key-to --merge --replace --cacert --cacertdir --cert --tls-key --insecure --cluster --quiet --help ' ;;
-    list) words='--json --host --port --socket --url --db --user --pass --tls --cacert --cacertdir --cert --tls-key --sni --insecure --cluster --sort --state --watch --quiet --help ' ;;
+    build) words='--null --hex --column --delimiter --from-line --from-set --from-keys --error --bits-per-key --capacity --expansion --like --like-key --layout --hash --format --variant --output --host --port --socket --url --db --user --pass --tls --cacert --cacertdir --cert --tls-key --sni --insecure --insecure-name --timeout --cluster --quiet --help ' ;;
+    check) words='--null --hex --column --delimiter --from-line --absent --count --hash --format --variant --prefix --key --server --host --port --socket --url --db --user --pass --tls --cacert --cacertdir --cert --tls-key --sni --insecure --insecure-name --timeout --cluster --quiet --help ' ;;
+    info) words='--hash --format --variant --prefix --json --help ' ;;
+    merge) words='--hash --from --format --variant --prefix --output --quiet --help ' ;;
+    convert) words='--capacity --hash --from --to --variant --prefix --output --quiet --help ' ;;
+    push) words='--capacity --expansion --hash --format --variant --prefix --key --merge --replace --host --port --socket --url --db --user --pass --tls --cacert --cacertdir --cert --tls-key --sni --insecure --insecure-name --timeout --cluster --quiet --help ' ;;
+    pull) words='--expansion --format --variant --output --key --redisson --replace --host --port --socket --url --db --user --pass --tls --cacert --cacertdir --cert --tls-key --sni --insecure --insecure-name --timeout --cluster --quiet --help ' ;;
+    add) words='--null --hex --column --delimiter --from-line --error --bits-per-key --capacity --expansion --layout --key --nocreate --host --port --socket --url --db --user --pass --tls --cacert --cacertdir --cert --tls-key --sni --insecure --insecure-name --timeout --cluster --quiet --help ' ;;
+    copy) words='--key --from --to --key-to --merge --replace --cacert --cacertdir --cert --tls-key --insecure --insecure-name --timeout --cluster --quiet --help ' ;;
+    list) words='--json --host --port --socket --url --db --user --pass --tls --cacert --cacertdir --cert --tls-key --sni --insecure --insecure-name --timeout --cluster --sort --state --watch --quiet --help ' ;;
     size) words='--items --capacity --bits --memory --error --bits-per-key --layout --hash --window --generations --json --help ' ;;
     completion) words='--help ' ;;
     esac

@@ -54,8 +54,10 @@ _bloomport() {
         '--cacertdir=[a directory of such certificates]:file:_files' \
         '--cert=[our own certificate]:file:_files' \
         '--tls-key=[its private key, if not in the same file]:file:_files' \
-        '--sni=[the host name to ask for in TLS]:host: ' \
-        '--insecure[accept any certificate]' \
+        '--sni=[the host name to ask for in TLS, which the certificate must have (the host)]:host: ' \
+        '--insecure[accept any certificate, of anybody]' \
+        '--insecure-name[accept a certificate for any host, if the right ones signed it]' \
+        '--timeout=[give a silent server up after this time (10 to connect, 300 for a reply); 0: never]:seconds: ' \
         '--cluster[find the node of a cluster that has the key]' \
         '(-q --quiet)'{-q,--quiet}'[no summary and no notes on standard error]' \
         '--help[this text]' \
@@ -71,6 +73,7 @@ _bloomport() {
         '--hash=[xxh64 (default) or fnv1a: portable and sstable files do not record it]:hash:(xxh64 fnv1a)' \
         '--format=[the file'\''s format, if it is not recognised: leveldb and cassandra never are]:format:(portable sstable leveldb parquet redisbloom valkeybloom guava spark go cassandra bip37 rocksdb datasketches redisson dump sst)' \
         '--variant=[of cassandra: old, 3.x or 4.x, unless a name as nb-1-big-Filter.db tells]:variant:(old 3.x 4.x v1 v2)' \
+        '--prefix[of a table of RocksDB: its filter is one of prefixes of keys]' \
         '--key=[the key on the server]:key: ' \
         '--server[the filter is on a server: --key names it, no file does]' \
         '(-h --host)'{-h,--host}'[the server'\''s host (127.0.0.1)]:host: ' \
@@ -85,8 +88,10 @@ _bloomport() {
         '--cacertdir=[a directory of such certificates]:file:_files' \
         '--cert=[our own certificate]:file:_files' \
         '--tls-key=[its private key, if not in the same file]:file:_files' \
-        '--sni=[the host name to ask for in TLS]:host: ' \
-        '--insecure[accept any certificate]' \
+        '--sni=[the host name to ask for in TLS, which the certificate must have (the host)]:host: ' \
+        '--insecure[accept any certificate, of anybody]' \
+        '--insecure-name[accept a certificate for any host, if the right ones signed it]' \
+        '--timeout=[give a silent server up after this time (10 to connect, 300 for a reply); 0: never]:seconds: ' \
         '--cluster[find the node of a cluster that has the key]' \
         '(-q --quiet)'{-q,--quiet}'[no summary and no notes on standard error]' \
         '--help[this text]' \
@@ -95,6 +100,7 @@ _bloomport() {
         '--hash=[xxh64 (default) or fnv1a: portable and sstable files do not record it]:hash:(xxh64 fnv1a)' \
         '--format=[the file'\''s format, if it is not recognised: leveldb and cassandra never are]:format:(portable sstable leveldb parquet redisbloom valkeybloom guava spark go cassandra bip37 rocksdb datasketches redisson dump sst)' \
         '--variant=[of cassandra: old, 3.x or 4.x, unless a name as nb-1-big-Filter.db tells]:variant:(old 3.x 4.x v1 v2)' \
+        '--prefix[of a table of RocksDB: its filter is one of prefixes of keys]' \
         '--json[print one JSON object]' \
         '(-h --help)'{-h,--help}'[this text]' \
         '*:file:_files' ;;
@@ -103,6 +109,7 @@ _bloomport() {
         '--from=[the format read, if it is not recognised: leveldb and cassandra never are]:format:(portable sstable leveldb parquet redisbloom valkeybloom guava spark go cassandra bip37 rocksdb datasketches redisson dump sst)' \
         '--format=[the format to write (that of the first)]:format:(portable sstable leveldb parquet redisbloom valkeybloom guava spark go cassandra bip37 rocksdb datasketches redisson dump sst)' \
         '--variant=[of cassandra: old, 3.x or 4.x, unless a name as nb-1-big-Filter.db tells]:variant:(old 3.x 4.x v1 v2)' \
+        '--prefix[of a table of RocksDB: its filter is one of prefixes of keys]' \
         '(-o --output)'{-o,--output}'[where to write (standard output)]:file:_files' \
         '(-q --quiet)'{-q,--quiet}'[no summary and no notes on standard error]' \
         '(-h --help)'{-h,--help}'[this text]' \
@@ -113,6 +120,7 @@ _bloomport() {
         '--from=[the format read, if it is not recognised: leveldb and cassandra never are]:format:(portable sstable leveldb parquet redisbloom valkeybloom guava spark go cassandra bip37 rocksdb datasketches redisson dump sst)' \
         '--to=[the format to write]:format:(portable sstable leveldb parquet redisbloom valkeybloom guava spark go cassandra bip37 rocksdb datasketches redisson dump sst)' \
         '--variant=[of cassandra: old, 3.x or 4.x, unless a name as nb-1-big-Filter.db tells]:variant:(old 3.x 4.x v1 v2)' \
+        '--prefix[of a table of RocksDB: its filter is one of prefixes of keys]' \
         '(-o --output)'{-o,--output}'[where to write (standard output)]:file:_files' \
         '(-q --quiet)'{-q,--quiet}'[no summary and no notes on standard error]' \
         '(-h --help)'{-h,--help}'[this text]' \
@@ -123,6 +131,7 @@ _bloomport() {
         '--hash=[xxh64 (default) or fnv1a: portable and sstable files do not record it]:hash:(xxh64 fnv1a)' \
         '--format=[the file'\''s format, if it is not recognised: leveldb and cassandra never are]:format:(portable sstable leveldb parquet redisbloom valkeybloom guava spark go cassandra bip37 rocksdb datasketches redisson dump sst)' \
         '--variant=[of cassandra: old, 3.x or 4.x, unless a name as nb-1-big-Filter.db tells]:variant:(old 3.x 4.x v1 v2)' \
+        '--prefix[of a table of RocksDB: its filter is one of prefixes of keys]' \
         '--key=[the key on the server]:key: ' \
         '--merge[add it to the filter that the key holds]' \
         '--replace[replace the key if it exists]' \
@@ -138,8 +147,10 @@ _bloomport() {
         '--cacertdir=[a directory of such certificates]:file:_files' \
         '--cert=[our own certificate]:file:_files' \
         '--tls-key=[its private key, if not in the same file]:file:_files' \
-        '--sni=[the host name to ask for in TLS]:host: ' \
-        '--insecure[accept any certificate]' \
+        '--sni=[the host name to ask for in TLS, which the certificate must have (the host)]:host: ' \
+        '--insecure[accept any certificate, of anybody]' \
+        '--insecure-name[accept a certificate for any host, if the right ones signed it]' \
+        '--timeout=[give a silent server up after this time (10 to connect, 300 for a reply); 0: never]:seconds: ' \
         '--cluster[find the node of a cluster that has the key]' \
         '(-q --quiet)'{-q,--quiet}'[no summary and no notes on standard error]' \
         '--help[this text]' \
@@ -164,8 +175,10 @@ _bloomport() {
         '--cacertdir=[a directory of such certificates]:file:_files' \
         '--cert=[our own certificate]:file:_files' \
         '--tls-key=[its private key, if not in the same file]:file:_files' \
-        '--sni=[the host name to ask for in TLS]:host: ' \
-        '--insecure[accept any certificate]' \
+        '--sni=[the host name to ask for in TLS, which the certificate must have (the host)]:host: ' \
+        '--insecure[accept any certificate, of anybody]' \
+        '--insecure-name[accept a certificate for any host, if the right ones signed it]' \
+        '--timeout=[give a silent server up after this time (10 to connect, 300 for a reply); 0: never]:seconds: ' \
         '--cluster[find the node of a cluster that has the key]' \
         '(-q --quiet)'{-q,--quiet}'[no summary and no notes on standard error]' \
         '--help[this text]' \
@@ -195,8 +208,10 @@ _bloomport() {
         '--cacertdir=[a directory of such certificates]:file:_files' \
         '--cert=[our own certificate]:file:_files' \
         '--tls-key=[its private key, if not in the same file]:file:_files' \
-        '--sni=[the host name to ask for in TLS]:host: ' \
-        '--insecure[accept any certificate]' \
+        '--sni=[the host name to ask for in TLS, which the certificate must have (the host)]:host: ' \
+        '--insecure[accept any certificate, of anybody]' \
+        '--insecure-name[accept a certificate for any host, if the right ones signed it]' \
+        '--timeout=[give a silent server up after this time (10 to connect, 300 for a reply); 0: never]:seconds: ' \
         '--cluster[find the node of a cluster that has the key]' \
         '(-q --quiet)'{-q,--quiet}'[no summary and no notes on standard error]' \
         '--help[this text]' \
@@ -212,7 +227,9 @@ _bloomport() {
         '--cacertdir=[a directory of such certificates]:file:_files' \
         '--cert=[our own certificate]:file:_files' \
         '--tls-key=[its private key, if not in the same file]:file:_files' \
-        '--insecure[accept any certificate]' \
+        '--insecure[accept any certificate, of anybody]' \
+        '--insecure-name[accept a certificate for any host, if the right ones signed it]' \
+        '--timeout=[give a silent server up after this time (10 to connect, 300 for a reply); 0: never]:seconds: ' \
         '--cluster[find the node of a cluster that has the key]' \
         '(-q --quiet)'{-q,--quiet}'[no summary and no notes on standard error]' \
         '(-h --help)'{-h,--help}'[this text]' \
@@ -231,8 +248,10 @@ _bloomport() {
         '--cacertdir=[a directory of such certificates]:file:_files' \
         '--cert=[our own certificate]:file:_files' \
         '--tls-key=[its private key, if not in the same file]:file:_files' \
-        '--sni=[the host name to ask for in TLS]:host: ' \
-        '--insecure[accept any certificate]' \
+        '--sni=[the host name to ask for in TLS, which the certificate must have (the host)]:host: ' \
+        '--insecure[accept any certificate, of anybody]' \
+        '--insecure-name[accept a certificate for any host, if the right ones signed it]' \
+        '--timeout=[give a silent server up after this time (10 to connect, 300 for a reply); 0: never]:seconds: ' \
         '--cluster[find the node of a cluster that has the key]' \
         '--sort=[state (default: what needs action first), utilisation, key, items, capacity, error, bytes]:order:(state utilisation key items capacity error bytes)' \
         '--state=[only those: overfilled, full, nearly-full, many-layers, clock-behind, ok, with commas]:states:(overfilled full nearly-full many-layers clock-behind ok)' \

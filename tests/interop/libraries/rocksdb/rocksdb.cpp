@@ -1,7 +1,10 @@
 // RocksDB's own tables and their full filters.
 //
-//   rocksdb write FILE BITS_PER_KEY FORMAT_VERSION   writes an .sst of the keys on standard input
-//   rocksdb read FILE                                prints 1 or 0 for each of them: what the filter answers
+//   rocksdb write FILE BITS_PER_KEY FORMAT_VERSION [FILTER]   writes an .sst of the keys on standard input
+//   rocksdb read FILE [FILTER]                                prints 1 or 0 for each: what the filter answers
+//
+// FILTER is what goes into the filter beside keys, or instead of them: both4, their first 4 bytes too;
+// prefixes4, these alone. A key of 4 bytes is its own prefix: so `read` is asked for prefixes.
 //
 // Keys are hexadecimal digits, one a line; an empty line is the empty key. RocksDB has no public call
 // that queries a filter. So the .sst becomes the only file of a new database, and every key is looked up
@@ -11,6 +14,7 @@
 
 #include <rocksdb/db.h>
 #include <rocksdb/filter_policy.h>
+#include <rocksdb/slice_transform.h>
 #include <rocksdb/sst_file_writer.h>
 #include <rocksdb/statistics.h>
 #include <rocksdb/table.h>
@@ -40,32 +44,34 @@ static std::vector<std::string> read_keys() {
     return keys;
 }
 
-static rocksdb::Options options(double bits_per_key, uint32_t format_version) {
+static rocksdb::Options options(double bits_per_key, uint32_t format_version, const std::string &filter) {
     rocksdb::BlockBasedTableOptions table;
+    table.whole_key_filtering = filter != "prefixes4";
     table.filter_policy.reset(rocksdb::NewBloomFilterPolicy(bits_per_key));
     table.format_version = format_version;
     table.checksum = rocksdb::kNoChecksum;
     rocksdb::Options options;
     options.create_if_missing = true;
     options.compression = rocksdb::kNoCompression;
+    if (filter != "keys") options.prefix_extractor.reset(rocksdb::NewFixedPrefixTransform(4));
     options.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));
     return options;
 }
 
-static void write(const std::string &file, double bits_per_key, uint32_t format_version) {
+static void write(const std::string &file, const rocksdb::Options &how) {
     std::vector<std::string> keys = read_keys();
     keys.push_back("");
     keys.push_back(std::string(100, '\xff'));
     std::sort(keys.begin(), keys.end()); // as unsigned bytes, which is RocksDB's own order
     keys.erase(std::unique(keys.begin(), keys.end()), keys.end());
-    rocksdb::SstFileWriter writer(rocksdb::EnvOptions(), options(bits_per_key, format_version));
+    rocksdb::SstFileWriter writer(rocksdb::EnvOptions(), how);
     expect(writer.Open(file));
     for (const std::string &key : keys) expect(writer.Put(key, ""));
     expect(writer.Finish());
 }
 
-static void read(const std::string &file) {
-    rocksdb::Options opening = options(10, 5); // a table says itself which format it has
+static void read(const std::string &file, const std::string &filter) {
+    rocksdb::Options opening = options(10, 5, filter); // a table says itself which format it has
     opening.statistics = rocksdb::CreateDBStatistics();
     std::string name = file + ".db", value;
     expect(rocksdb::DestroyDB(name, opening));
@@ -83,12 +89,15 @@ static void read(const std::string &file) {
 }
 
 int main(int argc, char **argv) {
-    if (argc == 5 && std::string(argv[1]) == "write") {
-        write(argv[2], std::stod(argv[3]), static_cast<uint32_t>(std::stoul(argv[4])));
-    } else if (argc == 3 && std::string(argv[1]) == "read") {
-        read(argv[2]);
+    std::string verb = argc > 2 ? argv[1] : "";
+    int most = verb == "write" ? 6 : 4;
+    std::string filter = argc == most ? argv[argc - 1] : "keys";
+    if (verb == "write" && (argc == 5 || argc == 6)) {
+        write(argv[2], options(std::stod(argv[3]), static_cast<uint32_t>(std::stoul(argv[4])), filter));
+    } else if (verb == "read" && (argc == 3 || argc == 4)) {
+        read(argv[2], filter);
     } else {
-        std::cerr << "usage: rocksdb write FILE BITS_PER_KEY FORMAT_VERSION | read FILE\n";
+        std::cerr << "usage: rocksdb write FILE BITS_PER_KEY FORMAT_VERSION [FILTER] | read FILE [FILTER]\n";
         return 2;
     }
 }
