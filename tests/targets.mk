@@ -157,7 +157,7 @@ QUICK = tests/server tests/cli tests/recipes tests/page/test_numbers.py tests/do
         $(if $(filter release,$(FLAVOUR)),tests/lint/test_lint.py)
 
 .PHONY: built-for-test lint tidy test-unit test-server test-servers test-docs test-cli test-recipes test-page test-frames test-monitoring \
-        test-large test-damaged test-interop test-clients screenshot asan tsan valgrind test-some coverage coverage-run fuzz fuzz-run fuzz-server
+        test-large test-damaged test-interop test-clients test-fresh screenshot asan tsan valgrind test-some coverage coverage-run fuzz fuzz-run fuzz-server
 built-for-test: $(SO) $(FAULTS_SO) $(TOOL) $(UNIT) $(FUZZ)
 
 lint: | $(DEPS) ## cppcheck, shellcheck, ruff (part of make test)
@@ -220,6 +220,10 @@ test-clients: $(SO) | $(DEPS) ## real clients, every BF.* method each has, toolc
 # gcc: its sanitizer runtime is a shared library that can be preloaded as it stands.
 asan: ## `make test` under AddressSanitizer and UBSan; any report is a failure
 	@$(MAKE) --no-print-directory FLAVOUR=asan CC=gcc test
+
+test-fresh: ## make run and make test on an empty Debian 12 and 13, with PyPI and without; needs root: RELEASE=trixie PYPI=no
+	@$(RUN_DEPS) debs
+	@$(PYTHON) -B tests/support/try_fresh.py build/fresh --jobs $(JOBS) $(RELEASE:%=--release %) $(PYPI:%=--pypi %)
 
 # A selection: all of it would take hours under valgrind, and most of it has but one thread.
 SOME_UNIT = $(filter-out %/test_rates %/test_scheme_rates %/test_sizing %/test_statistics,$(UNIT)) $(FUZZ)

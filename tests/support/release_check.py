@@ -8,6 +8,7 @@ N skipped", which is its row; a target that ends otherwise, or whose exit status
 failed. Below the table stand the reasons of all skipped tests. Exit status 1 if any target failed.
 """
 import argparse
+import os
 import re
 import shlex
 import subprocess
@@ -22,9 +23,10 @@ FIRST = ["test"]
 # Then two at a time: one of SHARED, which use build/release, beside one of OWN, which build their own;
 # where SHARED is done, two of OWN. (`make test` has run the server tests on this machine's own server.)
 SHARED = ["test-servers SERVER='valkey-8.0 redis-8.0 valkey-8.1 valkey-9'", "test-interop", "test-clients", "test-page",
-          "test-monitoring"]  # fmt: skip
-OWN = ["test-arm64", "test-s390x", "test-compilers", "test-musl", "test-deb", "test-dist", "test-container", "asan",
+          "test-monitoring", "test-frames", "tidy"]  # fmt: skip
+OWN = ["test-fresh", "test-arm64", "test-s390x", "test-compilers", "test-musl", "test-deb", "test-dist", "test-container", "asan",
        "fuzz SECONDS=10", "tsan"]  # fmt: skip
+CPUS = len(os.sched_getaffinity(0))  # half of them for each of two targets
 COUNTS = re.compile(r"^(\d+) passed, (\d+) failed(?:, (\d+) skipped)?$", re.M)
 # pytest's "SKIPPED [1] file:line: reason", also after a server's name, and the other runners' "skipped: reason"
 REASON = re.compile(r"^(?:[\w.-]+: )?(?:SKIPPED \[.*|\s*skipped: .*)$", re.M)
@@ -42,13 +44,13 @@ def counts(text, status):
     return passed, max(failed, 1) if has_failed else failed, skipped
 
 
-def run(make, target, out):
+def run(make, target, out, jobs):
     """One row: the target, its counts, its seconds; and the reasons of what it skipped."""
     name, *words = shlex.split(target)
     log, began = out / f"{name}.log", time.monotonic()
     say(f"{name}: {log}")
     with open(log, "w", encoding="utf-8") as file:
-        status = subprocess.run([*make, *words, name], stdin=subprocess.DEVNULL, stdout=file,
+        status = subprocess.run([*make, f"JOBS={jobs}", *words, name], stdin=subprocess.DEVNULL, stdout=file,
                                 stderr=subprocess.STDOUT, check=False).returncode
     text = log.read_text(encoding="utf-8", errors="replace")
     row = (name, *counts(text, status), time.monotonic() - began)
@@ -66,18 +68,18 @@ def take(queues):
     return None
 
 
-def run_queues(make, queues, out):
+def run_queues(make, queues, out, jobs):
     ran = []
     while target := take(queues):
-        ran.append(run(make, target, out))
+        ran.append(run(make, target, out, jobs))
     return ran
 
 
 def run_release(make, out):
-    ran = run_queues(make, [deque(FIRST)], out)
+    ran = run_queues(make, [deque(FIRST)], out, CPUS)
     shared, own = deque(SHARED), deque(OWN)
     with ThreadPoolExecutor(2) as pool:
-        for some in pool.map(lambda queues: run_queues(make, queues, out), [[shared, own], [own]]):
+        for some in pool.map(lambda queues: run_queues(make, queues, out, max(1, CPUS // 2)), [[shared, own], [own]]):
             ran += some
     return ran
 
@@ -100,7 +102,7 @@ def main():
     options.out.mkdir(parents=True, exist_ok=True)
     make = [*shlex.split(options.make), "--no-print-directory"]
     if options.targets:
-        ran = run_queues(make, [deque(options.targets)], options.out)
+        ran = run_queues(make, [deque(options.targets)], options.out, CPUS)
     else:
         ran = run_release(make, options.out)
     print_table(ran)
