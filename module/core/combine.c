@@ -338,6 +338,17 @@ static uint64_t unite_layers(struct filter *into, const uint32_t *depths,
     return changed;
 }
 
+enum status combine_union_check(const struct filter *into, const struct filter *const *others,
+                                size_t n, uint64_t max_bytes) {
+    struct plan plan;
+    if (n == 0) return STATUS_OK;
+    enum status st = plan_union(&plan, into, others, n);
+    if (st != STATUS_OK) return st;
+    st = check_room(&plan, max_bytes);
+    plan_clear(&plan);
+    return st;
+}
+
 enum status combine_union(struct filter *into, const struct filter *const *others, size_t n,
                           uint64_t max_bytes, bool *changed) {
     *changed = false;

@@ -247,6 +247,10 @@ enum status filter_probed_add(struct filter *filter, const struct probe *probe, 
     return filter_add_newest(filter, probe, i, older, outcome);
 }
 
+struct outcome filter_probed_force(struct filter *filter, const struct probe *probe, size_t i) {
+    return layer_probed_add(filter_newest(filter), probe, i);
+}
+
 bool filter_probed_remove(struct filter *filter, const struct probe *probe, size_t i,
                           bool *changed) {
     struct layer *only = filter_newest(filter);

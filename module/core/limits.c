@@ -56,11 +56,12 @@ bool limits_is_promise(double error_rate, double bits_per_key) {
 /* ---- One layer ------------------------------------------------------------------------------ */
 
 /* In a layer of our own, every counted item has set at least one bit, and k at most. In COUNTING
- * removals make the count imprecise. */
+ * present items count too, beyond the capacity, and removals may leave any set bits for any count.
+ */
 static const char *native_items_fault(const struct filter *f, const struct layer *l) {
-    if (l->items > l->capacity && !f->is_estimated) return "items";
     if (l->ones > l->nbits) return "set bits";
     if (f->layout == LAYOUT_COUNTING) return l->items > LIMITS_MAX_COUNT ? "items" : NULL;
+    if (l->items > l->capacity && !f->is_estimated) return "items";
     if (l->items > l->ones) return "items";
     return l->ones > 0 && l->items < (l->ones - 1) / l->nhashes + 1 ? "items" : NULL;
 }

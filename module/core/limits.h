@@ -3,7 +3,8 @@
  *
  * An add checks no sum. A layer takes new items only up to its capacity, so it never counts more
  * than max(items, capacity). The loaders and the growth keep the sum of that over all layers within
- * LIMITS_MAX_COUNT. So an add cannot exceed it. */
+ * LIMITS_MAX_COUNT. So an add cannot exceed it. In COUNTING an add of a present item counts beyond
+ * the capacity: its only layer stops counting at LIMITS_MAX_COUNT. */
 
 #ifndef BLOOMPORT_LIMITS_H
 #define BLOOMPORT_LIMITS_H
