@@ -166,14 +166,10 @@ static void keep_counts_savable(struct filter *filter) {
     }
 }
 
-/* How many items two filters share cannot be told, so the counts become estimates. Only the count
- * of an empty filter is exact: 0. */
+/* How many items two filters share cannot be told. */
 static void estimate_items(struct filter *filter) {
-    for (uint32_t i = 0; i < filter->nlayers; i++) {
-        filter->layers[i].items = layer_estimate_items(&filter->layers[i]);
-    }
+    filter_estimate_items(filter);
     if (filter->growth == GROWTH_RATIO && filter->is_foreign) keep_counts_savable(filter);
-    filter->is_estimated = filter_items(filter) > 0;
 }
 
 /* ---- Union ---------------------------------------------------------------------------------- */

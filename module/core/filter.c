@@ -164,6 +164,17 @@ void filter_free(struct filter *filter) {
     mem_free(filter);
 }
 
+void filter_estimate_items(struct filter *filter) {
+    for (uint32_t i = 0; i < filter->nlayers; i++) {
+        filter->layers[i].items = layer_estimate_items(&filter->layers[i]);
+    }
+    filter->is_estimated = filter_items(filter) > 0;
+}
+
+void filter_settle_items(struct filter *filter) {
+    if (!limits_items_are_exact(filter)) filter_estimate_items(filter);
+}
+
 enum status filter_alloc_bits(struct filter *filter) {
     for (uint32_t i = 0; i < filter->nlayers; i++) {
         struct layer *layer = &filter->layers[i];

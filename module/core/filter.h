@@ -103,6 +103,14 @@ enum status filter_copy(const struct filter *from, struct filter **out);
 
 void filter_free(struct filter *filter);
 
+/* Replaces the item counts by estimates from the set bits. Only the count of an empty filter is
+ * exact: 0. */
+void filter_estimate_items(struct filter *filter);
+
+/* Before a foreign filter becomes one of our own: counts that cannot be exact become estimates, as
+ * after a merge beyond the capacity. The set bits have been counted. */
+void filter_settle_items(struct filter *filter);
+
 /* Gives every layer of a decoded filter an array of zeroes; no layer may have an array yet.
  * STATUS_NOMEM if there is no memory. */
 enum status filter_alloc_bits(struct filter *filter);

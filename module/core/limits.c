@@ -163,15 +163,20 @@ const char *limits_fault(const struct filter *filter) {
     return fault ? fault : sums_fault(filter);
 }
 
-const char *limits_obstacle_to_native(const struct filter *filter) {
+bool limits_items_are_exact(const struct filter *filter) {
     struct filter native = *filter; // only its fields are looked at
     native.is_foreign = native.is_estimated = false;
-    if (native.expansion > LIMITS_MAX_EXPANSION) return "expansion";
     for (uint32_t i = 0; i < native.nlayers; i++) {
-        const char *fault = limits_layer_fault(&native, &native.layers[i]);
-        if (fault) return fault;
+        if (native_items_fault(&native, &native.layers[i])) return false;
     }
-    return NULL;
+    return true;
+}
+
+const char *limits_obstacle_to_native(const struct filter *filter) {
+    struct filter native = *filter; // only its fields are looked at
+    native.is_foreign = false;
+    if (native.expansion > LIMITS_MAX_EXPANSION) return "expansion";
+    return sums_fault(&native);
 }
 
 bool limits_has_room(const struct filter *filter, uint64_t capacity, uint64_t bytes) {

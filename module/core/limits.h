@@ -54,6 +54,9 @@ bool limits_is_promise(double error_rate, double bits_per_key);
 const char *limits_layer_fault(const struct filter *filter, const struct layer *layer);
 const char *limits_fault(const struct filter *filter);
 
+/* Whether the counts of a foreign filter could be exact ones of our own. */
+bool limits_items_are_exact(const struct filter *filter);
+
 /* Why a foreign filter cannot become one of our own: the name of the first field that is out of our
  * range. NULL if it can. Its bits have been counted. */
 const char *limits_obstacle_to_native(const struct filter *filter);
