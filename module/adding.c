@@ -73,6 +73,11 @@ bool adding_prepare(struct adding *a) {
     return adding_create(&a->key, &a->creation) && begin_generation(&a->key);
 }
 
+/* Only we write streams with COUNTING filters, and these list accepted items only. */
+bool adding_is_forced(const struct adding *a) {
+    return a->key.filter->layout == LAYOUT_COUNTING && replay_is(a->key.ctx);
+}
+
 void adding_replicate_first(const struct adding *a) {
     const struct key *key = &a->key;
     if (key->put) replicate_reserve(key->ctx, key->name, &a->creation);

@@ -46,6 +46,10 @@ static inline bool adding_open(RedisModuleCtx *ctx, RedisModuleString *name, str
     return (a->key.filter && a->key.filter->window == 0) || adding_prepare(a);
 }
 
+/* Whether an item that a full filter turned away is added all the same: a replayed add to a
+ * COUNTING filter (filter_probed_force). */
+bool adding_is_forced(const struct adding *a);
+
 /* Whether the command changed anything. */
 static inline bool adding_is_change(const struct adding *a) {
     return a->nchanging > 0 || a->key.put || a->key.rotated;

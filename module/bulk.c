@@ -208,6 +208,19 @@ static void take_outcomes(struct bulkadd *b, const struct outcome *outcomes, siz
     a->done += n;
 }
 
+/* Grows the filter for the next item, or adds the item all the same. Returns the item's status if
+ * it cannot be added. */
+static enum status make_room(struct bulkadd *b, struct batch *batch, enum status st) {
+    if (st == STATUS_FULL && adding_is_forced(&b->adding)) {
+        struct outcome outcome = batch_force(batch);
+        take_outcomes(b, &outcome, 1);
+        return STATUS_OK;
+    }
+    if (st == STATUS_GROW) st = key_grow(&b->adding.key);
+    batch->filter = b->adding.key.filter;
+    return st;
+}
+
 /* Adds the items up to one that cannot be added. Returns that item's status. */
 static enum status add_each(struct bulkadd *b) {
     struct key *key = &b->adding.key;
@@ -221,9 +234,8 @@ static enum status add_each(struct bulkadd *b) {
         enum status st = batch_add(&batch, hashes, n, outcomes, &ready);
         take_outcomes(b, outcomes, ready);
         while (st != STATUS_OK) {
-            if (st == STATUS_GROW) st = key_grow(key);
+            st = make_room(b, &batch, st);
             if (st != STATUS_OK) return st;
-            batch.filter = key->filter;
             st = batch_resume(&batch, outcomes, &ready);
             take_outcomes(b, outcomes, ready);
         }

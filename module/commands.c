@@ -183,6 +183,10 @@ int cmd_add(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
         probe_newest(key->filter, argv[2], &probe);
         st = filter_probed_add(key->filter, &probe, 0, &outcome);
     } while (st == STATUS_GROW && (st = key_grow(key)) == STATUS_OK);
+    if (st == STATUS_FULL && adding_is_forced(&m.adding)) {
+        outcome = filter_probed_force(key->filter, &probe, 0);
+        st = STATUS_OK;
+    }
     if (st == STATUS_OK) {
         reply_added(&m, &outcome, 1);
     } else {
@@ -195,6 +199,11 @@ int cmd_add(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
 /* Grows the filter for the next item. If that fails, replies with the item's error and skips the
  * item. False: a non-scaling filter is full, which ends the command. */
 static bool make_room(struct madd *m, struct batch *batch, enum status st) {
+    if (st == STATUS_FULL && adding_is_forced(&m->adding)) {
+        struct outcome outcome = batch_force(batch);
+        reply_added(m, &outcome, 1);
+        return true;
+    }
     if (st == STATUS_GROW) st = key_grow(&m->adding.key);
     batch->filter = m->adding.key.filter;
     if (st == STATUS_OK) return true;

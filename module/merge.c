@@ -7,57 +7,103 @@
 #include "module/core/combine.h"
 #include "module/core/measure.h"
 #include "module/core/mem.h"
+#include "module/core/names.h"
 #include "module/key.h"
 #include "module/notice.h"
 #include "module/replay.h"
 #include "module/replicate.h"
 #include "module/reply.h"
+#include "rdb/codec.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 
 /* ---- The sources -------------------------------------------------------------------------- */
 
-/* The sources of a command. */
+/* A source, under the first of its places in the command. */
+struct source {
+    struct key key;
+    size_t number; // that place: the sources count from 1
+};
+
+/* The sources of a command, in the order in which it names them first. A repeated name is opened
+ * once. No order in memory may reach a result: a replica has another one. */
 struct sources {
-    struct key *keys;              // in the command's order
-    size_t nkeys;                  // opened so far
-    const struct filter **filters; // the filters of the keys that exist, in the same order
+    struct source *of;
+    size_t n;
+    size_t nopen;
+    const struct filter **filters; // of those that exist, in the same order
     size_t nfilters;
 };
 
 static void sources_close(struct sources *sources) {
-    for (size_t i = 0; i < sources->nkeys; i++) key_close(&sources->keys[i]);
-    mem_free(sources->keys);
+    for (size_t i = 0; i < sources->nopen; i++) key_close(&sources->of[i].key);
+    mem_free(sources->of);
     mem_free(sources->filters);
     *sources = (struct sources){0};
 }
 
-/* Opening an expired key deletes it, which lets other modules run, and they may change any key. So
- * this deletes every expired key of the command before the command opens the first one. */
-static void settle_keys(RedisModuleCtx *ctx, RedisModuleString **names, int n) {
-    for (int i = 0; i < n; i++) key_exists(ctx, names[i]);
+static bool is_same_name(const RedisModuleString *a, const RedisModuleString *b) {
+    return RedisModule_StringCompare((RedisModuleString *)(uintptr_t)a,
+                                     (RedisModuleString *)(uintptr_t)b) == 0;
 }
 
-/* Opens n keys that hold a filter or nothing. If one of them holds anything else, or there is no
- * memory for the list, sends the error and returns false. The caller calls sources_close either
- * way. */
-static bool sources_open(RedisModuleCtx *ctx, RedisModuleString **names, size_t n,
-                         struct sources *sources) {
-    *sources = (struct sources){.keys = mem_alloc(n * sizeof(struct key)),
-                                .filters = mem_alloc(n * sizeof(struct filter *))};
-    if (!sources->keys || !sources->filters) {
-        RedisModule_ReplyWithError(ctx, ERR_NO_MEMORY);
-        return false;
+/* The names of the sources, each once. */
+static struct name *distinct_names(RedisModuleString **argv, size_t n, size_t *out) {
+    struct name *names = mem_alloc(n * sizeof(*names));
+    if (!names) return NULL;
+    for (size_t i = 0; i < n; i++) {
+        names[i].bytes = RedisModule_StringPtrLen(argv[i], &names[i].len);
+        names[i].at = i;
     }
-    while (sources->nkeys < n) {
-        struct key *key = &sources->keys[sources->nkeys];
-        bool is_good = key_open(ctx, names[sources->nkeys], AS_SOURCE, key);
-        sources->nkeys++;
+    *out = names_drop_repeated(names, n);
+    return names;
+}
+
+/* Lists the sources, without those of the name `but`, unless that is NULL. STATUS_NOMEM if there is
+ * no memory. */
+static enum status sources_list(RedisModuleString **argv, size_t n, const RedisModuleString *but,
+                                struct sources *sources) {
+    size_t ndistinct;
+    struct name *names = distinct_names(argv, n, &ndistinct);
+    if (!names) return STATUS_NOMEM;
+    sources->of = mem_alloc(ndistinct * sizeof(*sources->of));
+    sources->filters = mem_alloc(ndistinct * sizeof(*sources->filters));
+    bool is_listed = sources->of && sources->filters;
+    for (size_t i = 0; is_listed && i < ndistinct; i++) {
+        RedisModuleString *name = argv[names[i].at];
+        if (but && is_same_name(name, but)) continue;
+        sources->of[sources->n++] = (struct source){.key.name = name, .number = names[i].at + 1};
+    }
+    mem_free(names);
+    return is_listed ? STATUS_OK : STATUS_NOMEM;
+}
+
+/* Opens the sources, each of which holds a filter or nothing. If one holds anything else, sends the
+ * error and returns false. */
+static bool sources_open(RedisModuleCtx *ctx, struct sources *sources) {
+    while (sources->nopen < sources->n) {
+        struct key *key = &sources->of[sources->nopen].key;
+        bool is_good = key_open(ctx, key->name, AS_SOURCE, key);
+        sources->nopen++;
         if (!is_good) return false;
         if (key->filter) sources->filters[sources->nfilters++] = key->filter;
     }
     return true;
+}
+
+/* Opens the dest and the sources of a command. Opening an expired key deletes it, which lets other
+ * modules run, and they may change any key. So this deletes every expired key of the command before
+ * it opens the first one. `but` is as in sources_list. If it fails, sends the error and returns
+ * false; the caller closes them either way. */
+static bool open_all(RedisModuleCtx *ctx, RedisModuleString **argv, int argc,
+                     const RedisModuleString *but, struct key *dest, struct sources *sources) {
+    bool is_listed = sources_list(argv + 2, (size_t)argc - 2, but, sources) == STATUS_OK;
+    for (size_t i = 0; is_listed && i < sources->n; i++) key_exists(ctx, sources->of[i].key.name);
+    key_exists(ctx, argv[1]);
+    if (!key_open(ctx, argv[1], FOR_WRITING, dest)) return false;
+    if (is_listed) return sources_open(ctx, sources);
+    RedisModule_ReplyWithError(ctx, ERR_NO_MEMORY);
+    return false;
 }
 
 static void describe_window(const struct filter *filter, char *out, size_t size) {
@@ -97,11 +143,11 @@ static void describe(const struct mismatch *m, const struct filter *source, char
     }
 }
 
-/* The number of the source that holds this filter, as the command counts: from 1. */
+/* The number of the source that holds this filter, as the command counts. */
 static size_t number_of(const struct sources *sources, const struct filter *filter) {
     size_t i = 0;
-    while (i < sources->nkeys && sources->keys[i].filter != filter) i++;
-    return i + 1;
+    while (sources->of[i].key.filter != filter) i++;
+    return sources->of[i].number;
 }
 
 /* Whether all sources can be combined with each other, and with `dest` unless it is NULL. If not,
@@ -132,38 +178,15 @@ static bool are_alike(RedisModuleCtx *ctx, const char *verb, const struct filter
 
 /* ---- BF.MERGE ----------------------------------------------------------------------------- */
 
-static int by_address(const void *a, const void *b) {
-    uintptr_t x = (uintptr_t) * (const struct filter *const *)a;
-    uintptr_t y = (uintptr_t) * (const struct filter *const *)b;
-    return x < y ? -1 : x > y;
-}
-
-/* In COUNTING a filter that is named twice, or is dest itself, counts once. The order of the
- * sources does not matter there. (Packed filters are opened once for each name, but COUNTING ones
- * are never packed: equal filters have equal addresses.) */
-static void sources_drop_repeated(struct sources *sources, const struct filter *dest) {
-    if (sources->nfilters == 0 || sources->filters[0]->layout != LAYOUT_COUNTING) return;
-    qsort(sources->filters, sources->nfilters, sizeof(*sources->filters), by_address);
-    size_t kept = 0;
-    for (size_t i = 0; i < sources->nfilters; i++) {
-        const struct filter *filter = sources->filters[i];
-        bool is_repeated = kept > 0 && sources->filters[kept - 1] == filter;
-        if (filter != dest && !is_repeated) sources->filters[kept++] = filter;
-    }
-    sources->nfilters = kept;
-}
-
 /* The filter to merge into. NULL if there is no memory.
  *
  *   dest is unpacked      its own filter
  *   dest is packed        an unpacked copy: a packed filter cannot mark its count as an estimate
- *   dest does not exist   a copy of the first source */
-static struct filter *merge_target(const struct key *dest, const struct sources *sources,
-                                   uint64_t max_bytes) {
+ *   dest does not exist   a copy of the first source that the command names */
+static struct filter *merge_target(const struct key *dest, const struct sources *sources) {
     if (dest->value && !packed_is_packed(dest->value)) return dest->filter;
     if (dest->value) return packed_unpack(dest->value);
     struct filter *copy;
-    if (filter_size_bytes(sources->filters[0]) > max_bytes) return NULL;
     return filter_copy(sources->filters[0], &copy) == STATUS_OK ? copy : NULL;
 }
 
@@ -173,17 +196,28 @@ static uint64_t union_bytes(const struct filter *dest, const struct sources *sou
     return combine_union_bytes(into, sources->filters, sources->nfilters);
 }
 
+/* Whether the merge can be done, before anything is copied. */
+static enum status check_merge(const struct key *dest, const struct sources *sources,
+                               uint64_t max_bytes) {
+    const struct filter *into = dest->filter ? dest->filter : sources->filters[0];
+    enum status st = combine_union_check(into, sources->filters, sources->nfilters, max_bytes);
+    if (st != STATUS_OK || dest->filter) return st;
+    return union_bytes(NULL, sources) > max_bytes ? STATUS_NOMEM : STATUS_OK;
+}
+
 /* Merges. *changed: whether dest was changed or created. STATUS_PARAM and STATUS_NOMEM mean what
  * they mean in combine_union. */
 static enum status merge(struct key *dest, const struct sources *sources, bool *changed) {
     uint64_t max_bytes = config_max_bytes(dest->ctx);
-    struct filter *target = merge_target(dest, sources, max_bytes);
+    enum status st = check_merge(dest, sources, max_bytes);
+    if (st != STATUS_OK) return st;
+    struct filter *target = merge_target(dest, sources);
     if (!target) return STATUS_NOMEM;
     bool is_new = !dest->value;
     // In a new key the first source is there already. In COUNTING it must not count twice.
     size_t skipped = is_new ? 1 : 0;
-    enum status st = combine_union(target, sources->filters + skipped, sources->nfilters - skipped,
-                                   max_bytes, changed);
+    st = combine_union(target, sources->filters + skipped, sources->nfilters - skipped, max_bytes,
+                       changed);
     if (target != dest->filter) {
         if (st == STATUS_OK && (is_new || *changed)) {
             key_put(dest, target, false);
@@ -214,15 +248,13 @@ int cmd_merge(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
     if (argc < 3) return RedisModule_WrongArity(ctx);
     struct sources sources = {0};
     struct key dest;
-    settle_keys(ctx, argv + 1, argc - 1);
-    bool is_open = key_open(ctx, argv[1], FOR_WRITING, &dest);
-    if (!is_open || !sources_open(ctx, argv + 2, (size_t)argc - 2, &sources)) goto out;
+    // Dest united with itself is dest.
+    if (!open_all(ctx, argv, argc, argv[1], &dest, &sources)) goto out;
     if (!dest.filter && sources.nfilters == 0) {
         RedisModule_ReplyWithError(ctx, ERR_NOT_FOUND);
         goto out;
     }
     if (!are_alike(ctx, "merge", dest.filter, &sources)) goto out;
-    sources_drop_repeated(&sources, dest.filter);
     bool changed = false;
     bool was_overfilled = dest.filter && measure_is_overfilled(dest.filter);
     enum status st = merge(&dest, &sources, &changed);
@@ -250,23 +282,61 @@ out:
  * layers, and intersecting layer by layer would lose it. If a source has several, sends the error.
  */
 static bool have_one_layer(RedisModuleCtx *ctx, const struct sources *sources) {
-    for (size_t i = 0; i < sources->nkeys; i++) {
-        const struct filter *source = sources->keys[i].filter;
+    for (size_t i = 0; i < sources->n; i++) {
+        const struct filter *source = sources->of[i].key.filter;
+        size_t number = sources->of[i].number;
         if (!source || (source->nlayers == 1 && source->window == 0)) continue;
         char text[128];
         if (source->window) {
-            snprintf(text, sizeof(text), "ERR cannot intersect source %zu: it has a window", i + 1);
+            snprintf(text, sizeof(text), "ERR cannot intersect source %zu: it has a window",
+                     number);
             RedisModule_ReplyWithError(ctx, text);
             return false;
         }
         snprintf(text, sizeof(text),
                  "ERR cannot intersect source %zu: it has %u layers, and a common item may be in "
                  "any of them",
-                 i + 1, source->nlayers);
+                 number, source->nlayers);
         RedisModule_ReplyWithError(ctx, text);
         return false;
     }
     return true;
+}
+
+/* Whether dest is a filter without a TTL: to put an equal one there would change nothing. */
+static bool is_lasting(const struct key *dest) {
+    return dest->filter && RedisModule_GetExpire(dest->handle) == REDISMODULE_NO_EXPIRE;
+}
+
+/* Whether a client intersects dest with itself alone. That changes nothing, so it is not
+ * propagated. A replayed one comes from an older version, where the count of items became an
+ * estimate. */
+static bool is_itself(const struct key *dest, const struct sources *sources) {
+    return sources->n == 1 && is_same_name(sources->of[0].key.name, dest->name) &&
+           is_lasting(dest) && !replay_is(dest->ctx);
+}
+
+/* Makes the intersection: *out is NULL if it is empty, since a source is missing. If it fails,
+ * sends the error and returns false. */
+static bool intersect(RedisModuleCtx *ctx, const struct sources *sources, struct filter **out) {
+    *out = NULL;
+    if (sources->nfilters < sources->n) return true;
+    enum status st =
+        combine_intersection(sources->filters, sources->nfilters, config_max_bytes(ctx), out);
+    if (st != STATUS_OK) reply_no_room(ctx, ERR_NO_MEMORY, union_bytes(NULL, sources));
+    return st == STATUS_OK;
+}
+
+/* Gives dest the intersection, or deletes it. A TTL goes with what was there, as with SINTERSTORE.
+ */
+static void store(struct key *dest, struct filter *common) {
+    if (common) {
+        key_put(dest, common, true);
+        key_close_changed(dest, "bf.interstore");
+    } else {
+        key_delete(dest);
+        key_close_deleted(dest);
+    }
 }
 
 /* BF.INTERSTORE dest source [source ...] */
@@ -275,28 +345,20 @@ int cmd_interstore(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
     struct sources sources = {0};
     struct filter *common = NULL;
     struct key dest;
-    settle_keys(ctx, argv + 1, argc - 1);
-    bool is_open = key_open(ctx, argv[1], FOR_WRITING, &dest);
-    if (!is_open || !sources_open(ctx, argv + 2, (size_t)argc - 2, &sources)) goto out;
+    if (!open_all(ctx, argv, argc, NULL, &dest, &sources)) goto out;
     if (!have_one_layer(ctx, &sources) || !are_alike(ctx, "intersect", NULL, &sources)) goto out;
-    bool is_empty = sources.nfilters < sources.nkeys; // a missing source has nothing in common
-    if (!is_empty && combine_intersection(sources.filters, sources.nfilters, config_max_bytes(ctx),
-                                          &common) != STATUS_OK) {
-        reply_no_room(ctx, ERR_NO_MEMORY, union_bytes(NULL, &sources));
-        goto out;
-    }
+    bool is_same = is_itself(&dest, &sources);
+    if (!is_same && !intersect(ctx, &sources, &common)) goto out;
     sources_close(&sources); // dest may be one of them
     RedisModule_ReplyWithSimpleString(ctx, "OK");
-    if (!dest.filter && !common) goto out;
-    replicate_keys(ctx, "BF.INTERSTORE", argv + 1, (size_t)argc - 1);
-    if (common) {
-        key_put(&dest, common, true); // a TTL goes with what was there, as with SINTERSTORE
-        key_close_changed(&dest, "bf.interstore");
-    } else {
-        key_delete(&dest);
-        key_close_deleted(&dest);
+    if (common && is_lasting(&dest)) is_same = codec_is_same(common, dest.filter);
+    if (!common && !dest.filter) is_same = true;
+    if (!is_same) {
+        replicate_keys(ctx, "BF.INTERSTORE", argv + 1, (size_t)argc - 1);
+        store(&dest, common);
+        return REDISMODULE_OK;
     }
-    return REDISMODULE_OK;
+    filter_free(common);
 out:
     sources_close(&sources);
     key_close(&dest);

@@ -2,6 +2,7 @@
 
 #include "rdb/codec.h"
 
+#include "module/core/mem.h"
 #include "rdb/bytes.h"
 #include "rdb/formats/redisbloom.h"
 #include "rdb/formats/valkeybloom.h"
@@ -109,6 +110,30 @@ void codec_encode_header(const struct filter *filter, uint8_t *out) {
     put_fixed(&w, filter, version);
     for (uint32_t i = 0; i < filter->nlayers; i++) put_layer(&w, &filter->layers[i], version);
     put_u64(&w, hash_checksum(out, (size_t)(w.at - out)));
+}
+
+static bool headers_are_same(const struct filter *a, const struct filter *b) {
+    size_t size = codec_header_size(a);
+    if (codec_header_size(b) != size) return false;
+    uint8_t *headers = mem_alloc(2 * size);
+    if (!headers) return false;
+    codec_encode_header(a, headers);
+    codec_encode_header(b, headers + size);
+    bool is_same = memcmp(headers, headers + size, size) == 0;
+    mem_free(headers);
+    return is_same;
+}
+
+bool codec_is_same(const struct filter *a, const struct filter *b) {
+    // A foreign header does not say whether its counts are estimates.
+    bool is_one_kind = a->is_foreign == b->is_foreign && a->growth == b->growth &&
+                       a->is_estimated == b->is_estimated;
+    if (!is_one_kind || !headers_are_same(a, b)) return false;
+    for (uint32_t i = 0; i < a->nlayers; i++) { // equal headers have equal sizes in them
+        size_t size = (size_t)layer_array_bytes(&a->layers[i]);
+        if (memcmp(a->layers[i].bits, b->layers[i].bits, size) != 0) return false;
+    }
+    return true;
 }
 
 /* ---- Decoding ----------------------------------------------------------------------------- */

@@ -54,6 +54,10 @@ enum status codec_decode_header(const uint8_t *bytes, size_t len, uint64_t max_b
 /* The bytes that such a filter takes; UINT64_MAX if the header is none, or there is no memory. */
 uint64_t codec_header_bytes(const uint8_t *bytes, size_t len);
 
+/* Whether two filters with all their bits are the same: of one type, and saved as the same bytes.
+ * Also false if there is no memory to tell. */
+bool codec_is_same(const struct filter *a, const struct filter *b);
+
 /* The 12 bytes before a layer's bits in the portable layout. */
 void codec_encode_portable(const struct layer *layer, uint8_t out[CODEC_PORTABLE_BYTES]);
 

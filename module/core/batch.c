@@ -153,6 +153,10 @@ void batch_skip(struct batch *batch) {
     batch->next++;
 }
 
+struct outcome batch_force(struct batch *batch) {
+    return filter_probed_force(batch->filter, adding(batch), batch->next++);
+}
+
 /* Whether the filter has one layer, the layer has room for every item of the probe, and the probe
  * has their positions in it. Then no item needs a lookup in another layer. */
 static bool is_simple(const struct filter *filter, const struct probe *probe) {

@@ -48,7 +48,8 @@ size_t batch_contains(struct batch *batch, const struct hash *hashes, size_t n, 
 /* Takes n hashes and adds the items of an earlier probe. outcomes[0] to outcomes[*done - 1] are
  * those of the items that were added.
  * STATUS_GROW, STATUS_FULL: the next item cannot be added. The caller grows the filter and calls
- * batch_resume, or calls batch_skip and batch_resume to leave the item out, or gives up. */
+ * batch_resume, or calls batch_skip or batch_force and batch_resume to leave the item out or to add
+ * it all the same, or gives up. */
 enum status batch_add(struct batch *batch, const struct hash *hashes, size_t n,
                       struct outcome *outcomes, size_t *done);
 
@@ -58,6 +59,9 @@ enum status batch_resume(struct batch *batch, struct outcome *outcomes, size_t *
 
 /* Skips the item that could not be added. */
 void batch_skip(struct batch *batch);
+
+/* Adds the item that got STATUS_FULL all the same (filter_probed_force). */
+struct outcome batch_force(struct batch *batch);
 
 /* COUNTING: takes n hashes and removes the items of an earlier probe. Returns how many items that
  * probe has. For item i of it, removed[i] is whether the filter contained it, and changed[i]

@@ -166,14 +166,10 @@ static void keep_counts_savable(struct filter *filter) {
     }
 }
 
-/* How many items two filters share cannot be told, so the counts become estimates. Only the count
- * of an empty filter is exact: 0. */
+/* How many items two filters share cannot be told. */
 static void estimate_items(struct filter *filter) {
-    for (uint32_t i = 0; i < filter->nlayers; i++) {
-        filter->layers[i].items = layer_estimate_items(&filter->layers[i]);
-    }
+    filter_estimate_items(filter);
     if (filter->growth == GROWTH_RATIO && filter->is_foreign) keep_counts_savable(filter);
-    filter->is_estimated = filter_items(filter) > 0;
 }
 
 /* ---- Union ---------------------------------------------------------------------------------- */
@@ -336,6 +332,17 @@ static uint64_t unite_layers(struct filter *into, const uint32_t *depths,
             layer->layout == LAYOUT_COUNTING ? layer_count_ones(layer) : layer->ones + more;
     }
     return changed;
+}
+
+enum status combine_union_check(const struct filter *into, const struct filter *const *others,
+                                size_t n, uint64_t max_bytes) {
+    struct plan plan;
+    if (n == 0) return STATUS_OK;
+    enum status st = plan_union(&plan, into, others, n);
+    if (st != STATUS_OK) return st;
+    st = check_room(&plan, max_bytes);
+    plan_clear(&plan);
+    return st;
 }
 
 enum status combine_union(struct filter *into, const struct filter *const *others, size_t n,

@@ -44,6 +44,10 @@ struct mismatch {
 /* Whether all n filters can be combined. If not, fills in *out. */
 bool combine_is_possible(const struct filter *const *filters, size_t n, struct mismatch *out);
 
+/* Whether combine_union can do it: STATUS_OK, or what it would return. It copies nothing. */
+enum status combine_union_check(const struct filter *into, const struct filter *const *others,
+                                size_t n, uint64_t max_bytes);
+
 /* Adds all bits of the n others to `into`. A layer that `into` lacks is copied from the first other
  * that has it, and then united with the rest. `into` keeps its parameters; its item counts become
  * estimates. `into` may be among the others, except in COUNTING, where the others must be distinct

@@ -164,6 +164,17 @@ void filter_free(struct filter *filter) {
     mem_free(filter);
 }
 
+void filter_estimate_items(struct filter *filter) {
+    for (uint32_t i = 0; i < filter->nlayers; i++) {
+        filter->layers[i].items = layer_estimate_items(&filter->layers[i]);
+    }
+    filter->is_estimated = filter_items(filter) > 0;
+}
+
+void filter_settle_items(struct filter *filter) {
+    if (!limits_items_are_exact(filter)) filter_estimate_items(filter);
+}
+
 enum status filter_alloc_bits(struct filter *filter) {
     for (uint32_t i = 0; i < filter->nlayers; i++) {
         struct layer *layer = &filter->layers[i];
@@ -245,6 +256,10 @@ enum status filter_probed_add(struct filter *filter, const struct probe *probe, 
         older.is_before = any_contains(filter->layers, first, hash);
     }
     return filter_add_newest(filter, probe, i, older, outcome);
+}
+
+struct outcome filter_probed_force(struct filter *filter, const struct probe *probe, size_t i) {
+    return layer_probed_add(filter_newest(filter), probe, i);
 }
 
 bool filter_probed_remove(struct filter *filter, const struct probe *probe, size_t i,

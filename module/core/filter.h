@@ -103,6 +103,14 @@ enum status filter_copy(const struct filter *from, struct filter **out);
 
 void filter_free(struct filter *filter);
 
+/* Replaces the item counts by estimates from the set bits. Only the count of an empty filter is
+ * exact: 0. */
+void filter_estimate_items(struct filter *filter);
+
+/* Before a foreign filter becomes one of our own: counts that cannot be exact become estimates, as
+ * after a merge beyond the capacity. The set bits have been counted. */
+void filter_settle_items(struct filter *filter);
+
 /* Gives every layer of a decoded filter an array of zeroes; no layer may have an array yet.
  * STATUS_NOMEM if there is no memory. */
 enum status filter_alloc_bits(struct filter *filter);
@@ -143,8 +151,10 @@ enum status filter_add(struct filter *filter, struct hash hash, struct outcome *
 /* COUNTING. filter_remove returns whether the filter contained the item, and decrements its
  * counters if it did. *changed: whether a counter changed. filter_count returns the item's smallest
  * counter: an upper bound on how often it was added and not removed.
- * The number of items is that of the adds that found the item absent, minus the removals that left
- * it absent. */
+ * The number of items is that of the adds that changed a counter, minus the removals that changed
+ * one: a count of copies. So an item that is added three times counts three times, and what is
+ * added once and removed once leaves nothing, also if the add found it present. It never falls
+ * below 0. Adds of present items may take it over the capacity. */
 bool filter_remove(struct filter *filter, struct hash hash, bool *changed);
 unsigned filter_count(const struct filter *filter, struct hash hash);
 
@@ -162,6 +172,10 @@ struct older {
 /* filter_probed_add for an item that was looked up in those layers already. */
 enum status filter_add_newest(struct filter *filter, const struct probe *probe, size_t i,
                               struct older older, struct outcome *outcome);
+
+/* COUNTING: adds item i of such a probe though the filter is full. For replayed adds: another
+ * server, perhaps of version 0.2.0 with its other count of items, has accepted them. */
+struct outcome filter_probed_force(struct filter *filter, const struct probe *probe, size_t i);
 
 /* COUNTING: filter_remove for item i of such a probe. */
 bool filter_probed_remove(struct filter *filter, const struct probe *probe, size_t i,
@@ -190,7 +204,7 @@ static inline uint64_t filter_capacity(const struct filter *filter) {
     return sum;
 }
 
-/* The adds that changed the filter. */
+/* The adds that changed the filter; COUNTING: see filter_remove. */
 static inline uint64_t filter_items(const struct filter *filter) {
     uint64_t sum = 0;
     for (uint32_t i = 0; i < filter->nlayers; i++) sum += filter->layers[i].items;

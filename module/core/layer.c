@@ -5,6 +5,7 @@
 #include "module/core/bits.h"
 #include "module/core/blocked.h"
 #include "module/core/counting.h"
+#include "module/core/limits.h"
 #include "module/core/mem.h"
 #include "module/core/prefetch.h"
 #include "module/core/rate.h"
@@ -228,7 +229,7 @@ static struct outcome count_add(struct layer *layer, const uint64_t *pos) {
     uint32_t crossed;
     bool was_present = counting_least(layer->bits, pos, layer->nhashes) > 0;
     uint32_t changed = counting_increment(layer->bits, pos, layer->nhashes, &crossed);
-    layer->items += !was_present;
+    if (changed > 0 && layer->items < LIMITS_MAX_COUNT) layer->items++;
     count_ones(layer, crossed);
     return (struct outcome){.added = !was_present, .changed = changed > 0};
 }
@@ -371,8 +372,8 @@ bool layer_probed_remove(struct layer *layer, const struct probe *probe, size_t 
     uint32_t changed =
         counting_decrement(layer->bits, probe->positions[i], layer->nhashes, &crossed);
     layer->ones -= crossed;
-    // A counter that reached 0 makes the item absent. Imprecise counts must not fall below 0.
-    if (crossed > 0 && layer->items > 0) layer->items--;
+    // The count may be an estimate, or one of version 0.2.0: it must not fall below 0.
+    if (changed > 0 && layer->items > 0) layer->items--;
     return changed > 0;
 }
 

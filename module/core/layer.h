@@ -42,7 +42,7 @@ struct layer {
     uint64_t nbits;       // m
     uint64_t inverse;     // floor((2^64 - 1) / m): multiplying by it replaces the division by m
     uint64_t capacity;    // the items that the layer was sized for
-    uint64_t items;       // the adds that changed the layer; COUNTING: see filter_remove
+    uint64_t items;       // the adds that changed the layer; COUNTING: minus such removals
     uint64_t ones;        // the set bits; every add updates it
     uint64_t start;       // window: when the layer's generation began, in ms (window.h); else 0
     double error_rate;    // the layer's part of the filter's promise
@@ -142,8 +142,8 @@ void layer_clear(struct layer *layer);
 /* False: the item was certainly not added. True: it may have been added. */
 bool layer_contains(const struct layer *layer, struct hash hash);
 
-/* Sets the item's bits, or increments its counters. If at least one bit was not set before, counts
- * the item: then `added` is true. */
+/* Sets the item's bits, or increments its counters. If one of them changed, counts the item.
+ * `added` is true if at least one bit was not set before, or one counter was 0. */
 struct outcome layer_add(struct layer *layer, struct hash hash);
 
 /* The hash of an item for this layer. The seed is that of its filter. */
@@ -175,7 +175,7 @@ struct outcome layer_probed_add(struct layer *layer, const struct probe *probe, 
 
 /* COUNTING: decrement the item's counters, and return the smallest of them. The caller has checked
  * that the layer contains the item that is removed. layer_probed_remove returns whether a counter
- * changed, and counts the item no longer if it is absent now. */
+ * changed; then it counts one item less. */
 bool layer_probed_remove(struct layer *layer, const struct probe *probe, size_t i);
 unsigned layer_probed_count(const struct layer *layer, const struct probe *probe, size_t i);
 

@@ -56,11 +56,12 @@ bool limits_is_promise(double error_rate, double bits_per_key) {
 /* ---- One layer ------------------------------------------------------------------------------ */
 
 /* In a layer of our own, every counted item has set at least one bit, and k at most. In COUNTING
- * removals make the count imprecise. */
+ * present items count too, beyond the capacity, and removals may leave any set bits for any count.
+ */
 static const char *native_items_fault(const struct filter *f, const struct layer *l) {
-    if (l->items > l->capacity && !f->is_estimated) return "items";
     if (l->ones > l->nbits) return "set bits";
     if (f->layout == LAYOUT_COUNTING) return l->items > LIMITS_MAX_COUNT ? "items" : NULL;
+    if (l->items > l->capacity && !f->is_estimated) return "items";
     if (l->items > l->ones) return "items";
     return l->ones > 0 && l->items < (l->ones - 1) / l->nhashes + 1 ? "items" : NULL;
 }
@@ -162,15 +163,20 @@ const char *limits_fault(const struct filter *filter) {
     return fault ? fault : sums_fault(filter);
 }
 
-const char *limits_obstacle_to_native(const struct filter *filter) {
+bool limits_items_are_exact(const struct filter *filter) {
     struct filter native = *filter; // only its fields are looked at
     native.is_foreign = native.is_estimated = false;
-    if (native.expansion > LIMITS_MAX_EXPANSION) return "expansion";
     for (uint32_t i = 0; i < native.nlayers; i++) {
-        const char *fault = limits_layer_fault(&native, &native.layers[i]);
-        if (fault) return fault;
+        if (native_items_fault(&native, &native.layers[i])) return false;
     }
-    return NULL;
+    return true;
+}
+
+const char *limits_obstacle_to_native(const struct filter *filter) {
+    struct filter native = *filter; // only its fields are looked at
+    native.is_foreign = false;
+    if (native.expansion > LIMITS_MAX_EXPANSION) return "expansion";
+    return sums_fault(&native);
 }
 
 bool limits_has_room(const struct filter *filter, uint64_t capacity, uint64_t bytes) {

@@ -3,7 +3,8 @@
  *
  * An add checks no sum. A layer takes new items only up to its capacity, so it never counts more
  * than max(items, capacity). The loaders and the growth keep the sum of that over all layers within
- * LIMITS_MAX_COUNT. So an add cannot exceed it. */
+ * LIMITS_MAX_COUNT. So an add cannot exceed it. In COUNTING an add of a present item counts beyond
+ * the capacity: its only layer stops counting at LIMITS_MAX_COUNT. */
 
 #ifndef BLOOMPORT_LIMITS_H
 #define BLOOMPORT_LIMITS_H
@@ -52,6 +53,9 @@ bool limits_is_promise(double error_rate, double bits_per_key);
  * bad field, or NULL. limits_fault checks every field of the filter but `loaded`. */
 const char *limits_layer_fault(const struct filter *filter, const struct layer *layer);
 const char *limits_fault(const struct filter *filter);
+
+/* Whether the counts of a foreign filter could be exact ones of our own. */
+bool limits_items_are_exact(const struct filter *filter);
 
 /* Why a foreign filter cannot become one of our own: the name of the first field that is out of our
  * range. NULL if it can. Its bits have been counted. */

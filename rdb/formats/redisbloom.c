@@ -77,18 +77,25 @@ static const char *check_layer(const struct redisbloom_layer *l) {
     return l->n2 != 0 ? "n2: only 0 is known, what RedisBloom has written since 2.2" : NULL;
 }
 
-const char *redisbloom_put_layer(struct filter *filter, const struct redisbloom_layer *from) {
-    struct layer layer = {
+/* Reads the fields of a layer. NULL, or the name of the field that is wrong. */
+static const char *read_layer(const struct filter *filter, const struct redisbloom_layer *from,
+                              struct layer *out) {
+    *out = (struct layer){
         .capacity = from->capacity,
         .items = from->items,
         .error_rate = from->error_rate,
         .bits_per_item = from->bits_per_item,
         .nhashes = (uint32_t)from->nhashes,
     };
-    layer_set_geometry(&layer, (struct geometry){LAYOUT_CLASSIC, SCHEME_MURMUR});
-    if (from->nbits > 0) layer_set_nbits(&layer, from->nbits);
-    const char *fault = limits_layer_fault(filter, &layer);
-    if (!fault) fault = check_layer(from);
+    layer_set_geometry(out, (struct geometry){LAYOUT_CLASSIC, SCHEME_MURMUR});
+    if (from->nbits > 0) layer_set_nbits(out, from->nbits);
+    const char *fault = limits_layer_fault(filter, out);
+    return fault ? fault : check_layer(from);
+}
+
+const char *redisbloom_put_layer(struct filter *filter, const struct redisbloom_layer *from) {
+    struct layer layer;
+    const char *fault = read_layer(filter, from, &layer);
     if (!fault) filter->layers[filter->nlayers++] = layer;
     return fault;
 }
@@ -183,17 +190,20 @@ static bool redisbloom_is_home(const struct filter *filter) {
     return filter->scheme == SCHEME_MURMUR;
 }
 
-static bool is_redisbloom_layer(const struct layer *layer) {
-    struct sizing size;
-    return sizing_as_redisbloom(layer->capacity, layer->error_rate, &size) &&
-           size.nhashes == layer->nhashes && layer->nbits % 8 == 0;
+/* Whether a dump with this layer of our own is one that BF.IMPORT takes, by the same checks. */
+static bool is_redisbloom_layer(const struct filter *filter, const struct layer *layer) {
+    struct filter foreign = *filter; // only its fields are looked at
+    struct redisbloom_layer fields = redisbloom_layer_of(layer);
+    struct layer read;
+    foreign.is_foreign = true;
+    return read_layer(&foreign, &fields, &read) == NULL;
 }
 
 static const char *redisbloom_limit(const struct filter *filter, enum variant variant) {
     (void)variant;
     if (filter->is_foreign) return NULL;
     for (uint32_t i = 0; i < filter->nlayers; i++) {
-        if (is_redisbloom_layer(&filter->layers[i])) continue;
+        if (is_redisbloom_layer(filter, &filter->layers[i])) continue;
         return "a layer is not as RedisBloom sizes it, use BF.SCANDUMP";
     }
     return NULL;
@@ -236,6 +246,7 @@ static enum status redisbloom_decode(struct reader *r, const struct formats_opti
     if (st != STATUS_OK) goto fail;
     if (!options->keep_foreign) {
         st = STATUS_CORRUPT;
+        filter_settle_items(filter);
         *fault = limits_obstacle_to_native(filter);
         if (*fault) goto fail;
         redisbloom_make_native(filter);

@@ -419,6 +419,7 @@ static enum status valkeybloom_decode(struct reader *r, const struct formats_opt
     enum status st = valkeybloom_decode_load(r->at, r->left, max_bytes, &filter, fault);
     if (st != STATUS_OK) return st;
     if (!options->keep_foreign) {
+        filter_settle_items(filter);
         *fault = limits_obstacle_to_native(filter);
         if (*fault) {
             filter_free(filter);

@@ -306,9 +306,24 @@ static enum file_format foreign_format(const struct filter *filter) {
     return (enum file_format)format;
 }
 
+/* The fields of a foreign filter as one of our own, which shares its bits. The caller frees the
+ * layers. */
+static struct filter own_of(const struct filter *filter) {
+    struct filter own = *filter;
+    size_t size = filter->nlayers * sizeof(struct layer);
+    own.layers = tool_alloc(size);
+    memcpy(own.layers, filter->layers, size);
+    filter_settle_items(&own);
+    return own;
+}
+
 /* Why a dump cannot hold the filter; NULL if it can. */
 static const char *dump_obstacle(const struct filter *filter) {
-    return filter->is_foreign ? limits_obstacle_to_native(filter) : NULL;
+    if (!filter->is_foreign) return NULL;
+    struct filter own = own_of(filter);
+    const char *obstacle = limits_obstacle_to_native(&own);
+    mem_free(own.layers);
+    return obstacle;
 }
 
 enum file_format file_default_format(const struct filter *filter) {
@@ -349,6 +364,19 @@ static void write_in_pieces(const struct filter *filter, const uint8_t *header, 
     progress_end(&progress);
 }
 
+/* A dump holds bloomport's own filters only. */
+static void write_dump(const struct filter *filter) {
+    struct filter own = filter->is_foreign ? own_of(filter) : *filter;
+    if (own.is_foreign && own.growth == GROWTH_RATIO) valkeybloom_make_native(&own);
+    own.is_foreign = false;
+    size_t len = codec_header_size(&own);
+    uint8_t *header = tool_alloc(len);
+    codec_encode_header(&own, header);
+    write_in_pieces(filter, header, len);
+    mem_free(header);
+    if (own.layers != filter->layers) mem_free(own.layers);
+}
+
 static void save_as(const struct filter *filter, enum file_format format,
                     const struct options *options) {
     file_check_format(filter, format, options);
@@ -358,15 +386,7 @@ static void save_as(const struct filter *filter, enum file_format format,
         codec_encode_portable(&filter->layers[0], header);
         write_in_pieces(filter, header, sizeof(header));
     } else if (format == FILE_DUMP) {
-        struct filter own = *filter;
-        // A dump holds bloomport's own filters only.
-        if (own.is_foreign && own.growth == GROWTH_RATIO) valkeybloom_make_native(&own);
-        own.is_foreign = false;
-        size_t len = codec_header_size(&own);
-        uint8_t *header = tool_alloc(len);
-        codec_encode_header(&own, header);
-        write_in_pieces(filter, header, len);
-        mem_free(header);
+        write_dump(filter);
     } else {
         size_t len = (size_t)formats_size(filter, (enum format)format);
         uint8_t *bytes = tool_alloc(len);

@@ -90,7 +90,9 @@ static void check_layer(const struct filter *f, const struct layer *l) {
     CLAIM(l->bits && l->nbits >= 1 && l->nbits <= (uint64_t)1 << 60);
     CLAIM(l->nhashes >= 1 && l->nhashes <= (f->is_foreign ? SIZING_FOREIGN_HASHES : 255));
     CLAIM(l->capacity >= 1 && l->capacity <= INT64_MAX);
-    CLAIM(l->items <= l->capacity || f->is_estimated || f->is_foreign);
+    bool counts = f->layout == LAYOUT_COUNTING; // copies too
+    CLAIM(l->items <= l->capacity || f->is_estimated || f->is_foreign || counts);
+    CLAIM(l->items <= INT64_MAX);
     CLAIM(l->error_rate > 0 && l->error_rate <= 1);
     CLAIM(l->layout == f->layout && l->shift == scheme_row(f->scheme)->shift);
     CLAIM(l->inverse == UINT64_MAX / l->nbits);
@@ -100,8 +102,8 @@ static void check_layer(const struct filter *f, const struct layer *l) {
     if (f->scheme == SCHEME_BIP37) CLAIM(l->nbits <= 8 * 36000);
     if (f->is_loading) return; // the bits are not all there
     CLAIM(l->ones == count_ones(l));
-    if (f->is_foreign) return;                // RedisBloom takes any bits with any count
-    if (f->layout == LAYOUT_COUNTING) return; // removals make the count imprecise
+    if (f->is_foreign) return; // RedisBloom takes any bits with any count
+    if (counts) return;        // removals may leave any set bits
     CLAIM(l->items <= l->ones && (double)l->items * l->nhashes >= (double)l->ones);
 }
 

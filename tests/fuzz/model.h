@@ -185,9 +185,8 @@ static bool naive_step(const struct model *model, struct naive *layer, uint8_t i
 /* Adds to the newest layer, which must have room. Returns whether it changed. */
 static bool model_add(struct model *model, uint8_t item) {
     struct naive *layer = &model->layers[model->nlayers - 1];
-    bool is_new = naive_count(model, layer, item) == 0;
     bool changed = naive_step(model, layer, item, 1);
-    layer->items += is_new;
+    layer->items += changed;
     return changed;
 }
 
@@ -195,7 +194,7 @@ static bool model_add(struct model *model, uint8_t item) {
 static bool model_remove(struct model *model, uint8_t item) {
     struct naive *only = &model->layers[0];
     bool changed = naive_step(model, only, item, -1);
-    if (naive_count(model, only, item) == 0 && only->items > 0) only->items--;
+    if (changed && only->items > 0) only->items--;
     if (model->times[item] == 0) model->is_careless = true;
     if (model->times[item] > 0) model->times[item]--;
     return changed;

@@ -8,6 +8,7 @@ Each has the same functions. `now_ms` is the clock of the server that answers.
 
     add, refuse     an add was answered 1 or 0; or with an error. Both return a fault, a text, or None
     delete, count   answers of BF.DEL and BF.COUNT
+    card            the answer of BF.CARD
     found           the items that a lookup must find
     is_empty        whether a lookup of any item must find nothing: the one answer 0 that is sure, as any
                     other item may be a false positive
@@ -62,6 +63,9 @@ class Items:
 
     def count(self, item, answer, now_ms):
         return "BF.COUNT of %r was answered %s in another layout than COUNTING" % (item, answer)
+
+    def card(self, answer):
+        """A merge or an import makes it an estimate; only COUNTING's is predicted."""
 
     def rotate(self, now_ms):
         return "BF.ROTATE was answered OK, and there is no window"
@@ -142,6 +146,7 @@ class CountedItems(Items):
     def __init__(self, is_spoiled=False):
         self.counts, self.is_spoiled = Counter(), is_spoiled
         self.most = 0  # of all counts together, at any time; from SATURATED on a counter may have stopped
+        self.is_estimated = is_spoiled  # the count of items
 
     def emptied(self):
         return CountedItems()
@@ -178,18 +183,27 @@ class CountedItems(Items):
             return "BF.COUNT of %r was answered %d, not %d to %d" % (item, answer, least, most)
         return None
 
+    def card(self, answer):
+        """The copies, while no counter can have stopped; then an add or a deletion may have changed none."""
+        if self.is_spoiled or self.is_estimated or self.most >= SATURATED or answer == self.counts.total():
+            return None
+        return "BF.CARD was answered %d, not %d" % (answer, self.counts.total())
+
     def unite(self, other):
         self.counts += other.counts
         self.most += other.most
         self.is_spoiled |= other.is_spoiled
+        self.is_estimated = True
 
     def common(self, other):
         """A position's smaller counter is at least the sum over its items of the smaller counts."""
         self.counts &= other.counts
         self.most = SATURATED  # more than the common items may be left
         self.is_spoiled |= other.is_spoiled
+        self.is_estimated = True
 
     def absorb(self, other):
         """Either multiset explains the counters; their sum would not."""
         if self.is_spoiled:
             self.counts, self.most, self.is_spoiled = other.counts.copy(), other.most, other.is_spoiled
+            self.is_estimated = other.is_estimated

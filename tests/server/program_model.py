@@ -246,6 +246,12 @@ def bf_count(model, db, words, reply):
     answered(model, words[1], held.items.count(words[2], reply.value, model.now_ms()))
 
 
+@learns("BF.CARD")
+def bf_card(model, db, words, reply):
+    held = model.get(db, words[1]) or Held(items=Items())
+    answered(model, words[1], held.items.card(reply.value))
+
+
 @learns("CONFIG")
 def config(model, db, words, reply):
     if words[1].upper() == b"SET":
@@ -259,7 +265,8 @@ def config(model, db, words, reply):
 @learns("BF.MERGE")
 def merge(model, db, words, reply):
     dest = model.get(db, words[1])
-    sources = [held for held in (model.get(db, key) for key in sorted(set(words[2:]) - {words[1]})) if held]
+    names = [key for key in dict.fromkeys(words[2:]) if key != words[1]]  # as they were named first
+    sources = [held for held in (model.get(db, key) for key in names) if held]
     if not dest:
         model.put(db, words[1], dest := Held(items=sources[0].items.emptied(), is_foreign=sources[0].is_foreign))
     dest.parts = None
@@ -269,7 +276,7 @@ def merge(model, db, words, reply):
 
 @learns("BF.INTERSTORE")
 def interstore(model, db, words, reply):
-    sources = [model.get(db, key) for key in words[2:]]
+    sources = [model.get(db, key) for key in dict.fromkeys(words[2:])]
     if None in sources:
         return model.drop(db, words[1])
     common = sources[0].items.copy()

@@ -21,6 +21,7 @@ import programs_bulk  # noqa: F401  (more entries of the tables)
 import programs_forgetting  # noqa: F401
 import programs_formats  # noqa: F401
 import programs_keyed  # noqa: F401
+import programs_merge  # noqa: F401
 from checks import changes
 from clock import CALM
 from filters import PROBES, QUIET, follow, look, same_filter, server_info, until, until_in_sync

@@ -103,6 +103,22 @@ def bf_count(p):
     return [[p.spelled("BF.COUNT"), p.filter_of(CountedItems), p.item()]]
 
 
+@generator(2)
+def bf_card(p):
+    return [[p.spelled("BF.CARD"), p.filter_of(CountedItems)]]
+
+
+@generator(2)
+def first_in_first_out(p):
+    """Many fresh items through one filter, the oldest deleted: some of them are false positives when they are added."""
+    key, held = p.free_key(), [p.random.randbytes(5) for _ in range(p.one(3, 8, 13))]
+    made = [["BF.RESERVE", key, p.one("0.3", "0.05"), len(held), "LAYOUT", "COUNTING"], ["BF.MADD", key, *held]]
+    for _ in range(12):
+        held.append(p.random.randbytes(5))
+        made += [["BF.DEL", key, held.pop(0)], ["BF.ADD", key, held[-1]]]
+    return [*made, ["BF.CARD", key]]
+
+
 @generator(2.5)
 def merge_alike(p):
     """Filters of the same window, or of counters; they may differ in size, which is refused."""

@@ -59,7 +59,7 @@ OTHER = tuple((name, "other", *words) for name, _, *words in (*FULL[:1], ("BF.MA
 IMPORT = ("BF.IMPORT", "k", "FORMAT")
 HUGE_STEPS = ("WINDOW", "1000000000", "GENERATIONS", "1")  # no step is due while the test runs
 WINDOW = (("BF.RESERVE", "k", "0.01", "20", *HUGE_STEPS), ("BF.MADD", "k", *ITEMS[:15]))
-COUNTING = (("BF.RESERVE", "k", "0.01", "50", "LAYOUT", "COUNTING"), ("BF.MADD", "k", *ITEMS[:15]))
+COUNTING = (("BF.RESERVE", "k", "0.01", "60", "LAYOUT", "COUNTING"), ("BF.MADD", "k", *ITEMS[:15]))
 
 
 def of_other(commands):

@@ -148,6 +148,22 @@ class Counting:
         return was_there
 
 
+class CountsDistinct(Counting):
+    """Its card is that of version 0.2.0."""
+
+    card = 0
+
+    def add(self, item):
+        is_new = super().add(item)
+        self.card += is_new
+        return is_new
+
+    def delete(self, item):
+        was_there = super().delete(item)
+        self.card -= was_there and self.count(item) == 0
+        return was_there
+
+
 class CountsDownFromTheTop(Counting):
     def delete(self, item):
         was_there = self.count(item) > 0
@@ -198,6 +214,29 @@ def test_the_model_of_a_counting_filter_accepts_a_right_one(spoils):
 @pytest.mark.parametrize("wrong", [CountsDownFromTheTop, DeletesHalfway, AddsOnce])
 def test_the_model_of_a_counting_filter_notices_a_wrong_one(wrong):
     assert faults_of_counting(wrong(), CountedItems(), 1, spoils=False)
+
+
+def faults_of_card(real, card):
+    """With few copies at a time, so that no counter stops."""
+    model, numbers, faults, held = CountedItems(), random.Random(3), [], []
+    for _ in range(2000):
+        if len(held) < SATURATED - 1 and numbers.random() < 0.6:
+            held.append(numbers.choice(ITEMS))
+            faults.append(model.add(held[-1], real.add(held[-1]), 0))
+        elif held:
+            item = held.pop(numbers.randrange(len(held)))
+            faults.append(model.delete(item, real.delete(item), 0))
+        faults.append(model.card(card(real, held)))
+    return [fault for fault in faults if fault]
+
+
+def test_the_model_of_a_counting_filter_knows_its_card():
+    assert faults_of_card(Counting(), lambda real, held: len(held)) == []
+    assert faults_of_card(Counting(), lambda real, held: len(set(held)))
+    assert faults_of_card(CountsDistinct(), lambda real, held: real.card)
+    merged = CountedItems()
+    merged.unite(CountedItems())
+    assert merged.card(12345) is None, "an estimate"
 
 
 def test_the_model_of_counting_filters_merges_and_intersects_as_counters_do():
