@@ -43,6 +43,11 @@ static struct node *current(struct server *server) {
     return &server->nodes[server->current];
 }
 
+static void drop_reply(struct server *server) {
+    if (server->reply) freeReplyObject(server->reply);
+    server->reply = NULL;
+}
+
 const char *server_send(struct server *server, int argc, const char **argv, const size_t *lens) {
     struct node *node = current(server);
     char *command;
@@ -50,13 +55,13 @@ const char *server_send(struct server *server, int argc, const char **argv, cons
     if (len < 0) tool_die("no memory for a command");
     bool is_sent = link_send(node->link, command, (size_t)len);
     free(command); // hiredis allocates with malloc
+    if (!is_sent) drop_reply(server);
     return is_sent ? NULL : link_fault(node->link);
 }
 
 const char *server_receive(struct server *server) {
     struct node *node = current(server);
-    if (server->reply) freeReplyObject(server->reply);
-    server->reply = NULL;
+    drop_reply(server);
     for (;;) {
         void *reply = NULL;
         if (redisReaderGetReply(node->reader, &reply) != REDIS_OK) {

@@ -37,7 +37,7 @@ const char *server_words(struct server *server, int argc, const char **argv);
 const char *server_pin(struct server *server, int argc, const char **argv);
 void server_unpin(struct server *server);
 
-/* The last reply, valid until the next call. */
+/* The last reply, valid until the next call; NULL if the connection is lost. */
 struct redisReply *server_reply(struct server *server);
 
 /* A pipeline: several commands are sent, then as many replies received. No redirections. */
