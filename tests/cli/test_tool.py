@@ -34,6 +34,8 @@ SAID = re.compile(rb"(pushed: |pulled: |merged: )?[\d,]+ items(, (about )?[\d,]+
                   rb"|[\d,]+ items, [\d,]+ of them new, \d+\.\d\d s, [\d,]+ a second$"
                   rb"|'.*' exists, and keeps its parameters$"
                   rb"|'.*' is a new filter: capacity [\d,]+, error rate [\d.e-]+$"
+                  rb"|this is one node of a cluster: --cluster lists the filters of all nodes$"
+                  rb"|\d+ more, which the user may not read$"
                   rb"|it grows as items come: --capacity, with their number, makes it smaller and faster$"
                   rb"|.*: the (merged )?filter is overfilled: its error rate is now [\d.]+, promised [\d.]+ \(.*\)$"
                   rb"|(copied|merged): [\d.]+ (bytes|[kMGT]B), \d+\.\d\d s$"
