@@ -9,6 +9,7 @@
 #include "rdb/tool/signals.h"
 #include "rdb/tool/stats.h"
 #include "rdb/tool/tool.h"
+#include "rdb/tool/undo.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -53,25 +54,35 @@ char *beside_name(const char *key) {
 
 /* ---- Errors and signals ------------------------------------------------------------------- */
 
-void beside_delete(struct beside *beside) {
-    progress_end(beside->progress);
+static void unlink_it(void *context) {
+    struct beside *beside = context;
     server_unlink(beside->server, beside->name);
+}
+
+void beside_delete(struct beside *beside) {
+    undo_drop(beside);
+    unlink_it(beside);
 }
 
 void beside_check_call(struct beside *beside, const char *error) {
     if (!error && !signals_caught()) return;
     char text[512]; // the error text is valid until the next call
     snprintf(text, sizeof(text), "%s", error ? error : "interrupted");
-    beside_delete(beside);
-    if (signals_caught()) signals_raise();
+    progress_end(beside->progress);
+    if (signals_caught()) {
+        undo_all();
+        signals_raise();
+    }
     server_die(beside->server, beside->key, text);
 }
 
 /* ---- Its way ------------------------------------------------------------------------------ */
 
-static void send_piece(struct beside *beside, uint64_t iterator, const uint8_t *bytes, size_t len) {
-    beside_check_call(beside, server_load(beside->server, beside->name, iterator, bytes, len));
-    beside_check_call(beside, server_expire(beside->server, beside->name, BESIDE_MS));
+/* The iterator of a piece is its end, + 1; that of the header is 1. */
+const char *beside_try(struct beside *beside, uint64_t end, const uint8_t *bytes, size_t len) {
+    if (signals_caught()) beside_check_call(beside, "interrupted");
+    const char *error = server_load(beside->server, beside->name, end + 1, bytes, len);
+    return error ? error : server_expire(beside->server, beside->name, BESIDE_MS);
 }
 
 void beside_begin(struct beside *beside, struct server *server, const char *key,
@@ -83,11 +94,12 @@ void beside_begin(struct beside *beside, struct server *server, const char *key,
                               .header_len = len,
                               .progress = progress};
     signals_watch();
-    send_piece(beside, 1, header, len);
+    undo_push(unlink_it, beside);
+    beside_put(beside, 0, header, len);
 }
 
 void beside_put(struct beside *beside, uint64_t end, const uint8_t *bytes, size_t len) {
-    send_piece(beside, end + 1, bytes, len); // the iterator is the piece's end, + 1
+    beside_check_call(beside, beside_try(beside, end, bytes, len));
 }
 
 /* The server took every piece. Its header, with the sizes and counts of all layers, must be the one
@@ -108,6 +120,7 @@ static bool rename_it(struct beside *beside, bool replace, uint64_t ttl_ms) {
                                      : server_persist(beside->server, beside->name));
     const char *error = server_rename(beside->server, beside->name, beside->key, replace, &renamed);
     if (error) beside_check_call(beside, error);
+    if (renamed) undo_drop(beside);
     return renamed;
 }
 
@@ -129,7 +142,6 @@ void beside_take_place(struct beside *beside, const struct options *options, uin
         merge_it(beside);
         return;
     }
-    beside_delete(beside);
     tool_die("the key '%s' exists now: --replace replaces it", beside->key);
 }
 

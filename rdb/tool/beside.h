@@ -39,15 +39,18 @@ void beside_begin(struct beside *beside, struct server *server, const char *key,
 /* Sends the bytes of the arrays that end at `end`. */
 void beside_put(struct beside *beside, uint64_t end, const uint8_t *bytes, size_t len);
 
+/* The same, but returns the server's error, or NULL. */
+const char *beside_try(struct beside *beside, uint64_t end, const uint8_t *bytes, size_t len);
+
 /* Checks that the server has the whole filter, and lets it take its place, as --replace and --merge
  * say, with this time to live unless it is 0. A filter that is merged into another keeps the time
  * to live of that one. A note says if the merged filter is overfilled. */
 void beside_take_place(struct beside *beside, const struct options *options, uint64_t ttl_ms);
 
-/* Deletes the temporary key, after which the program may end with an error of its own. */
+/* Deletes the temporary key. The end of the program does that too. */
 void beside_delete(struct beside *beside);
 
-/* Deletes it and ends the program, if there is an error or a signal came. */
+/* Ends the program, if there is an error or a signal came. */
 void beside_check_call(struct beside *beside, const char *error);
 
 void beside_free(struct beside *beside);

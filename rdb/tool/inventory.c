@@ -134,6 +134,7 @@ static void take_all(struct tour *tour, size_t first, size_t n) {
         const redisReply *reply = server_reply(tour->server);
         if (error && !reply) die_of(error);
         struct entry entry = entries[i];
+        tour->inventory->hidden += error && strncmp(error, "NOPERM", 6) == 0;
         if (take_reply(&entry, reply)) {
             entries[kept++] = entry;
         } else {
@@ -194,11 +195,19 @@ static size_t find_databases(struct server *server, int out[MOST_DATABASES]) {
     return n;
 }
 
+static bool is_in_cluster(struct server *server) {
+    const char *words[] = {"INFO", "cluster"};
+    const char *error = server_words(server, 2, words);
+    const redisReply *reply = server_reply(server);
+    return !error && reply->str && strstr(reply->str, "cluster_enabled:1");
+}
+
 void inventory_take(struct inventory *inventory, struct server *server, int database,
                     const char *pattern) {
     int databases[MOST_DATABASES] = {database};
     struct nodes nodes;
     nodes_find(&nodes, server);
+    inventory->is_node_of_many = !nodes.at && is_in_cluster(server);
     for (size_t i = 0; i < nodes.n; i++) {
         char name[300] = "";
         nodes_go_to(&nodes, server, i);

@@ -21,6 +21,8 @@ struct entry {
 struct inventory {
     struct entry *entries;
     size_t n, room;
+    uint64_t hidden;      // filters that the user may not read
+    bool is_node_of_many; // of a cluster, whose other nodes were not searched
 };
 
 /* database: only this one; -1: all. pattern: only keys that match, as MATCH of SCAN does; NULL:

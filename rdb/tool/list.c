@@ -284,6 +284,16 @@ static void print(const struct inventory *inventory, const struct options *optio
     }
 }
 
+/* What the list does not have, and the reader may think that it has. */
+static void note_missing(const struct inventory *inventory) {
+    if (inventory->is_node_of_many) {
+        report_note("this is one node of a cluster: --cluster lists the filters of all nodes");
+    }
+    if (inventory->hidden > 0) {
+        report_note("%llu more, which the user may not read", (number)inventory->hidden);
+    }
+}
+
 static int list_once(struct server *server, const struct options *options) {
     struct inventory inventory = {0};
     const struct target *target = &options->server;
@@ -292,6 +302,8 @@ static int list_once(struct server *server, const struct options *options) {
     if (options->states) select_states(&inventory, options->states);
     sort(&inventory, options->sort);
     print(&inventory, options);
+    fflush(stdout);
+    note_missing(&inventory);
     int status = needs_attention(&inventory, options->states != NULL) ? TOOL_NONE : TOOL_OK;
     inventory_free(&inventory);
     return status;

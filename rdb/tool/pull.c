@@ -1,29 +1,22 @@
 /* bloomport pull: a filter from a server to a file, in the pieces of BF.SCANDUMP (rdb/FORMAT.md,
- * section 4), so that a filter may have any size. */
+ * section 4), so that a filter may have any size, as it was at one moment (moment.h). */
 
 #include "rdb/tool/pull.h"
-#include "module/core/mem.h"
 #include "rdb/codec.h"
+#include "rdb/tool/moment.h"
 #include "rdb/tool/options.h"
-#include "rdb/tool/progress.h"
 #include "rdb/tool/push.h"
 #include "rdb/tool/redisson.h"
 #include "rdb/tool/report.h"
 #include "rdb/tool/server.h"
 #include "rdb/tool/tool.h"
 
-#include <string.h>
-
-struct filter *pull_header(struct server *server, const char *key) {
-    uint64_t next;
-    const uint8_t *bytes;
-    size_t len;
-    const char *error = server_scan(server, key, 0, &next, &bytes, &len);
-    if (error) server_die(server, key, error);
+/* The filter that a header describes, with empty arrays. */
+static struct filter *decode_header(const char *key, const uint8_t *bytes, size_t len) {
     struct filter *filter;
     enum status st = codec_decode_header(bytes, len, FILTER_NO_LIMIT, &filter);
     if (st == STATUS_NOMEM) tool_die("no memory for a filter of this size");
-    if (st != STATUS_OK || next != 1 || filter->is_loading) {
+    if (st != STATUS_OK || filter->is_loading) {
         tool_die("'%s' on the server is not a filter that this version can pull", key);
     }
     filter->is_loading = !filter->is_foreign;
@@ -31,50 +24,41 @@ struct filter *pull_header(struct server *server, const char *key) {
     return filter;
 }
 
-static const char CHANGED[] =
-    "the filter changed while it was pulled: try again, or pull a copy (COPY)";
-
-/* The decoder takes the last piece of bloomport's own filters only if the set bits are as many as
- * the header states. */
-static void take_piece(struct filter *filter, uint64_t at, uint64_t next, const uint8_t *bytes,
-                       size_t len) {
-    if (len == 0 || next != at + 1 + len) tool_die("the filter became shorter");
-    enum codec_piece result = codec_put_piece(filter, next - 1, bytes, len);
-    bool is_known = filter->is_foreign && result == CODEC_PIECE_PRESENT; // zeroes, as they were
-    if (result != CODEC_PIECE_STORED && !is_known) tool_die(CHANGED);
-}
-
-/* The headers of foreign filters have counts of items, but none of set bits: the header at the end
- * must equal the one at the beginning. */
-static void check_header(struct server *server, const char *key, const struct filter *filter) {
-    size_t expected = codec_header_size(filter), len;
-    uint8_t *header = tool_alloc(expected);
-    codec_encode_header(filter, header);
+struct filter *pull_header(struct server *server, const char *key) {
     uint64_t next;
     const uint8_t *bytes;
+    size_t len;
     const char *error = server_scan(server, key, 0, &next, &bytes, &len);
     if (error) server_die(server, key, error);
-    if (len != expected || memcmp(bytes, header, len) != 0) tool_die(CHANGED);
-    mem_free(header);
+    return decode_header(key, bytes, len);
+}
+
+/* False: the pieces do not fit the header. The decoder takes the last piece of bloomport's own
+ * filters only if the set bits are as many as the header states. */
+static bool take_pieces(struct filter *filter, struct moment *moment) {
+    const uint8_t *bytes;
+    for (size_t len; (len = moment_next(moment, &bytes)) > 0;) {
+        enum codec_piece result = codec_put_piece(filter, moment->at, bytes, len);
+        bool is_known = filter->is_foreign && result == CODEC_PIECE_PRESENT; // zeroes, as they were
+        if (result != CODEC_PIECE_STORED && !is_known) return false;
+    }
+    return moment->at == filter_array_bytes(filter);
 }
 
 static struct filter *receive_filter(struct server *server, const char *key) {
-    struct filter *filter = pull_header(server, key);
-    struct progress progress;
-    uint64_t total = filter_array_bytes(filter);
-    progress_begin(&progress, "pulling", total);
-    for (uint64_t at = 0; at < total;) {
-        uint64_t next;
-        const uint8_t *bytes;
-        size_t len;
-        const char *error = server_scan(server, key, at + 1, &next, &bytes, &len);
-        if (error) server_die(server, key, error);
-        take_piece(filter, at, next, bytes, len);
-        at += len;
-        progress_show(&progress, at);
+    struct moment moment;
+    struct filter *filter;
+    moment_open(&moment, server, key, "pulling", false);
+    for (;;) {
+        moment_begin(&moment);
+        filter = decode_header(key, moment.header, moment.header_len);
+        bool fits = take_pieces(filter, &moment);
+        bool is_one = moment_end(&moment);
+        if (is_one && !fits) tool_die("key '%s': its pieces contradict its header", key);
+        if (is_one) break;
+        filter_free(filter);
     }
-    progress_end(&progress);
-    if (filter->is_foreign) check_header(server, key, filter);
+    moment_close(&moment);
     return filter;
 }
 

@@ -6,6 +6,7 @@
 #include "module/core/measure.h"
 #include "rdb/tool/output.h"
 #include "rdb/tool/tool.h"
+#include "rdb/tool/undo.h"
 
 #include <poll.h>
 #include <signal.h>
@@ -56,6 +57,8 @@ static void print_line(const char *before, const char *format, va_list args) {
 
 void tool_die(const char *format, ...) {
     static atomic_flag is_dying = ATOMIC_FLAG_INIT;
+    static _Thread_local bool is_undoing;
+    if (is_undoing) _exit(TOOL_TROUBLE);                 // the first error is printed
     while (atomic_flag_test_and_set(&is_dying)) pause(); // one line, of one thread
     va_list args;
     va_start(args, format);
@@ -63,6 +66,8 @@ void tool_die(const char *format, ...) {
     va_end(args);
     output_abandon();
     fflush(stdout);
+    is_undoing = true;
+    undo_all();
     _exit(TOOL_TROUBLE); // memory that is still allocated is no leak
 }
 

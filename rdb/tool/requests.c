@@ -100,14 +100,8 @@ const char *server_load(struct server *server, const char *key, uint64_t iterato
     return is_ok ? NULL : "its answer to BF.LOADCHUNK is not OK";
 }
 
-const char *server_scan(struct server *server, const char *key, uint64_t iterator, uint64_t *next,
-                        const uint8_t **bytes, size_t *len) {
-    char number[24];
-    snprintf(number, sizeof(number), "%llu", (unsigned long long)iterator);
-    const char *words[] = {"BF.SCANDUMP", key, number};
-    const char *error = server_words(server, 3, words);
-    if (error) return error;
-    const redisReply *reply = server_reply(server);
+const char *server_parse_scan(const redisReply *reply, uint64_t *next, const uint8_t **bytes,
+                              size_t *len) {
     if (reply->type != REDIS_REPLY_ARRAY || reply->elements != 2 ||
         reply->element[0]->type != REDIS_REPLY_INTEGER || reply->element[0]->integer < 0 ||
         reply->element[1]->type != REDIS_REPLY_STRING) {
@@ -117,4 +111,13 @@ const char *server_scan(struct server *server, const char *key, uint64_t iterato
     *bytes = (const uint8_t *)reply->element[1]->str;
     *len = reply->element[1]->len;
     return NULL;
+}
+
+const char *server_scan(struct server *server, const char *key, uint64_t iterator, uint64_t *next,
+                        const uint8_t **bytes, size_t *len) {
+    char number[24];
+    snprintf(number, sizeof(number), "%llu", (unsigned long long)iterator);
+    const char *words[] = {"BF.SCANDUMP", key, number};
+    const char *error = server_words(server, 3, words);
+    return error ? error : server_parse_scan(server_reply(server), next, bytes, len);
 }

@@ -15,6 +15,7 @@
 #define RECEIVE_BYTES ((size_t)64 * 1024)
 #define WORDS_MAX 16
 #define REDIRECTS_MAX 8
+#define NO_NODE SIZE_MAX
 
 /* One server that is connected. A cluster has several. */
 struct node {
@@ -27,8 +28,12 @@ struct node {
 struct server {
     struct node *nodes;
     size_t nnodes, current;
-    redisReply *reply;    // the last one; it owns the texts and bytes that are returned
-    char fault[512];      // an error text made here
+    size_t asked;      // the node that answered after ASK; NO_NODE: the current one did
+    size_t home;       // pinned: the current node before
+    bool is_pinned;    // to the current node
+    bool is_asking;    // pinned to a node that has not got the slot yet: ASKING before each command
+    redisReply *reply; // the last one; it owns the texts and bytes that are returned
+    char fault[512];   // an error text made here
     void (*on_pipe)(int); // what SIGPIPE did before
 };
 
@@ -38,6 +43,11 @@ static struct node *current(struct server *server) {
     return &server->nodes[server->current];
 }
 
+static void drop_reply(struct server *server) {
+    if (server->reply) freeReplyObject(server->reply);
+    server->reply = NULL;
+}
+
 const char *server_send(struct server *server, int argc, const char **argv, const size_t *lens) {
     struct node *node = current(server);
     char *command;
@@ -45,13 +55,13 @@ const char *server_send(struct server *server, int argc, const char **argv, cons
     if (len < 0) tool_die("no memory for a command");
     bool is_sent = link_send(node->link, command, (size_t)len);
     free(command); // hiredis allocates with malloc
+    if (!is_sent) drop_reply(server);
     return is_sent ? NULL : link_fault(node->link);
 }
 
 const char *server_receive(struct server *server) {
     struct node *node = current(server);
-    if (server->reply) freeReplyObject(server->reply);
-    server->reply = NULL;
+    drop_reply(server);
     for (;;) {
         void *reply = NULL;
         if (redisReaderGetReply(node->reader, &reply) != REDIS_OK) {
@@ -105,7 +115,11 @@ static const char *explained(struct server *server, const char *command, const c
 
 static const char *call_here(struct server *server, int argc, const char **argv,
                              const size_t *lens) {
-    const char *error = server_send(server, argc, argv, lens);
+    const char *asking = "ASKING", *error = NULL;
+    size_t len = strlen(asking);
+    if (server->is_asking) error = server_send(server, 1, &asking, &len);
+    if (server->is_asking && !error) error = server_receive(server);
+    if (!error) error = server_send(server, argc, argv, lens);
     return error ? error : server_receive(server);
 }
 
@@ -233,6 +247,7 @@ static const char *call_there(struct server *server, int argc, const char **argv
     const char *asking[] = {"ASKING"};
     if (is_ask) words_here(server, 1, asking);
     error = call_here(server, argc, argv, lens);
+    server->asked = is_ask ? server->current : NO_NODE;
     if (is_ask) server->current = before;
     return error;
 }
@@ -241,8 +256,9 @@ static const char *call_there(struct server *server, int argc, const char **argv
 
 const char *server_call(struct server *server, int argc, const char **argv, const size_t *lens) {
     const char *error = call_here(server, argc, argv, lens);
-    bool is_cluster = server->nodes[0].target.is_cluster;
-    for (int i = 0; error && is_cluster && is_redirection(error) && i < REDIRECTS_MAX; i++) {
+    bool follows = server->nodes[0].target.is_cluster && !server->is_pinned;
+    server->asked = NO_NODE;
+    for (int i = 0; error && follows && is_redirection(error) && i < REDIRECTS_MAX; i++) {
         error = call_there(server, argc, argv, lens, error);
     }
     return error ? explained(server, argv[0], error) : NULL;
@@ -252,6 +268,20 @@ const char *server_words(struct server *server, int argc, const char **argv) {
     size_t lens[WORDS_MAX];
     for (int i = 0; i < argc; i++) lens[i] = strlen(argv[i]);
     return server_call(server, argc, argv, lens);
+}
+
+const char *server_pin(struct server *server, int argc, const char **argv) {
+    const char *error = server_words(server, argc, argv);
+    server->home = server->current;
+    server->is_pinned = true;
+    server->is_asking = server->asked != NO_NODE;
+    if (server->is_asking) server->current = server->asked;
+    return error;
+}
+
+void server_unpin(struct server *server) {
+    if (server->is_pinned) server->current = server->home;
+    server->is_pinned = server->is_asking = false;
 }
 
 /* What kind of value a key holds, in the server's word; "" if the server does not say. */

@@ -32,7 +32,12 @@ _Noreturn void server_die(struct server *server, const char *key, const char *er
 const char *server_call(struct server *server, int argc, const char **argv, const size_t *lens);
 const char *server_words(struct server *server, int argc, const char **argv);
 
-/* The last reply, valid until the next call. */
+/* The same, and from then on until server_unpin all commands go to the node that answered, and no
+ * redirection is followed: WATCH, MULTI and EXEC are about one connection. */
+const char *server_pin(struct server *server, int argc, const char **argv);
+void server_unpin(struct server *server);
+
+/* The last reply, valid until the next call; NULL if the connection is lost. */
 struct redisReply *server_reply(struct server *server);
 
 /* A pipeline: several commands are sent, then as many replies received. No redirections. */
@@ -74,5 +79,9 @@ const char *server_load(struct server *server, const char *key, uint64_t iterato
 /* BF.SCANDUMP key iterator -> *next, *bytes; the bytes are valid until the next call. */
 const char *server_scan(struct server *server, const char *key, uint64_t iterator, uint64_t *next,
                         const uint8_t **bytes, size_t *len);
+
+/* The same of a reply that is there already, such as one of a transaction. */
+const char *server_parse_scan(const struct redisReply *reply, uint64_t *next, const uint8_t **bytes,
+                              size_t *len);
 
 #endif

@@ -23,6 +23,17 @@ static bool has_command(struct server *server, const char *name) {
            reply->element[0]->type == REDIS_REPLY_ARRAY;
 }
 
+/* Whether an item that is added twice must be deleted twice. A key that is to be created by an add
+ * holds no such filter. */
+static bool may_count(struct server *server, const char *key) {
+    const char *words[] = {"BF.INFO", key, "LAYOUT"};
+    const char *error = server_words(server, 3, words);
+    if (error) return strncmp(error, "NOPERM", 6) == 0;
+    const redisReply *reply = server_reply(server);
+    if (reply->type == REDIS_REPLY_ARRAY && reply->elements == 1) reply = reply->element[0];
+    return reply->str && strcmp(reply->str, "COUNTING") == 0;
+}
+
 void stream_open(struct stream *stream, struct server *server, const struct options *options,
                  bool adds) {
     *stream = (struct stream){.server = server, .key = options->key};
@@ -30,6 +41,8 @@ void stream_open(struct stream *stream, struct server *server, const struct opti
     stream->bulk = adds ? "BF.BULKADD" : "BF.BULKEXISTS";
     stream->many = adds ? "BF.MADD" : "BF.MEXISTS";
     if (!has_command(server, stream->bulk)) stream->bulk = NULL;
+    stream->counts = adds && may_count(server, stream->key);
+    stream->waits = stream->counts || server_is_cluster(server);
     stream->line = options->how.from_line ? options->how.from_line : 1;
     signals_watch();
 }
@@ -82,11 +95,17 @@ static void gather(struct stream *stream, const struct item *item) {
 /* The key is no filter: no line is one to continue from. What is under way gets its answers, so
  * that the server can say what the key is. */
 static _Noreturn void die_of_type(struct stream *stream, const char *error) {
-    while (--stream->n > 0) server_receive(stream->server);
+    for (; stream->n > 1; stream->n--) server_receive(stream->server);
     server_die(stream->server, stream->key, error);
 }
 
-/* `taken` items of the first piece under way were taken before the error. */
+static _Noreturn void die_of_full(struct stream *stream, const char *error, uint64_t done) {
+    tool_die("key '%s': %s; %llu items are done. It takes no new items: make a larger one, or "
+             "one with an expansion",
+             stream->key, error, (unsigned long long)done);
+}
+
+/* `taken` items of the first piece under way were taken before the server's error. */
 static _Noreturn void die_of(struct stream *stream, const char *error, uint64_t taken) {
     char text[512];
     snprintf(text, sizeof(text), "%s", error);
@@ -94,13 +113,21 @@ static _Noreturn void die_of(struct stream *stream, const char *error, uint64_t 
     fflush(stdout); // answers that came
     if (strncmp(text, "WRONGTYPE", 9) == 0) die_of_type(stream, text);
     unsigned long long done = stream->answered + taken, line = stream->line + taken;
-    if (strstr(text, "filter is full")) {
-        tool_die("key '%s': %s; %llu items are done. It takes no new items: make a larger one, or "
-                 "one with an expansion",
-                 stream->key, text, done);
-    }
+    if (strstr(text, "filter is full")) die_of_full(stream, text, done);
     tool_die("key '%s': %s; %llu items are done: --from-line %llu continues", stream->key, text,
              done, line);
+}
+
+/* The connection is lost. Nobody knows what became of the piece under way. */
+static _Noreturn void die_in_doubt(struct stream *stream, const char *error) {
+    unsigned long long first = stream->line, after = first + stream->pieces[stream->first].n;
+    progress_end(&stream->progress);
+    fflush(stdout);
+    tool_die("key '%s': %s; %llu items are done. Lines %llu to %llu may be counted already, all or "
+             "none: BF.COUNT of one of them may tell. If they are not, --from-line %llu continues, "
+             "else --from-line %llu",
+             stream->key, error, (unsigned long long)stream->answered, first, after - 1, first,
+             after);
 }
 
 /* BF.BULKADD's errors end in ": 17 of 10000 items taken". */
@@ -109,23 +136,51 @@ static uint64_t taken_of(const char *error) {
     return colon ? strtoull(colon + 1, NULL, 10) : 0;
 }
 
+/* The piece under way that comes first has an error for an answer, or will have none. */
+static _Noreturn void die_of_piece(struct stream *stream, const char *error) {
+    bool is_lost = !server_reply(stream->server);
+    if (is_lost && stream->counts) die_in_doubt(stream, error);
+    die_of(stream, error, taken_of(error));
+}
+
 /* ---- Sending ------------------------------------------------------------------------------ */
+
+/* A piece whose answer is waited for may be redirected. */
+static const char *send_words(struct stream *stream, size_t n, const char **words,
+                              const size_t *lens) {
+    bool waits = stream->waits || stream->capacity != 0;
+    gathering(stream)->is_answered = waits;
+    return waits ? server_call(stream->server, (int)n, words, lens)
+                 : server_send(stream->server, (int)n, words, lens);
+}
 
 static const char *send_bulk(struct stream *stream, const struct piece *piece) {
     const char *words[] = {stream->bulk, stream->key, "LINES", (const char *)piece->items.bytes};
     size_t lens[] = {strlen(stream->bulk), strlen(stream->key), 5, piece->items.len};
-    return server_send(stream->server, 4, words, lens);
+    return send_words(stream, 4, words, lens);
 }
 
+/* One argument for each item. BF.INSERT creates a filter of a capacity, and leaves all the rest to
+ * the server's settings. */
 static const char *send_many(struct stream *stream, const struct piece *piece) {
-    static const char *words[STREAM_ITEMS + 2];
-    static size_t lens[STREAM_ITEMS + 2];
-    words[0] = stream->many, lens[0] = strlen(stream->many);
-    words[1] = stream->key, lens[1] = strlen(stream->key);
-    for (size_t i = 0; i < piece->n; i++) {
-        words[i + 2] = (const char *)run_at(&piece->items, i, &lens[i + 2]);
+    static const char *words[STREAM_ITEMS + 5];
+    static size_t lens[STREAM_ITEMS + 5];
+    char capacity[24];
+    snprintf(capacity, sizeof(capacity), "%llu", (unsigned long long)stream->capacity);
+    const char *plain[] = {stream->many, stream->key};
+    const char *creating[] = {"BF.INSERT", stream->key, "CAPACITY", capacity, "ITEMS"};
+    size_t n = stream->capacity ? 5 : 2;
+    memcpy(words, stream->capacity ? creating : plain, n * sizeof(words[0]));
+    for (size_t i = 0; i < n; i++) lens[i] = strlen(words[i]);
+    for (size_t i = 0; i < piece->n; i++, n++) {
+        words[n] = (const char *)run_at(&piece->items, i, &lens[n]);
     }
-    return server_send(stream->server, (int)piece->n + 2, words, lens);
+    return send_words(stream, n, words, lens);
+}
+
+static const char *send_either(struct stream *stream, struct piece *piece) {
+    piece->is_bulk = stream->bulk && !piece->has_newline && stream->capacity == 0;
+    return piece->is_bulk ? send_bulk(stream, piece) : send_many(stream, piece);
 }
 
 /* ---- Answers ------------------------------------------------------------------------------ */
@@ -160,9 +215,9 @@ static void take_numbers(struct stream *stream, const struct piece *piece,
 
 static void receive(struct stream *stream) {
     struct piece *piece = &stream->pieces[stream->first];
-    const char *error = server_receive(stream->server);
-    if (error) die_of(stream, error, taken_of(error));
-    if (stream->bulk && !piece->has_newline) {
+    const char *error = piece->is_answered ? NULL : server_receive(stream->server);
+    if (error) die_of_piece(stream, error);
+    if (piece->is_bulk) {
         take_bits(stream, piece, server_reply(stream->server));
     } else {
         take_numbers(stream, piece, server_reply(stream->server));
@@ -183,11 +238,15 @@ static void receive_all(struct stream *stream) {
 static void send_piece(struct stream *stream) {
     struct piece *piece = gathering(stream);
     if (piece->n == 0) return;
-    const char *error =
-        stream->bulk && !piece->has_newline ? send_bulk(stream, piece) : send_many(stream, piece);
-    if (error) die_of(stream, error, 0);
+    const char *error = send_either(stream, piece);
+    if (error && stream->capacity && strncmp(error, "NOPERM", 6) == 0) {
+        stream->capacity = 0; // who may add only gets what the server makes
+        error = send_either(stream, piece);
+    }
+    stream->capacity = 0;
     stream->n++;
-    if (stream->n == STREAM_DEPTH) receive(stream);
+    if (error) die_of_piece(stream, error);
+    if (stream->n == STREAM_DEPTH || piece->is_answered) receive(stream);
     if (stream->begun) {
         receive_all(stream); // nothing else is under way: the callback may call the server
         progress_end(&stream->progress);

@@ -2,7 +2,11 @@
  * are under way at a time. A piece is one BF.BULKADD or BF.BULKEXISTS where the server has them and
  * no item of the piece holds a newline, else one BF.MADD or BF.MEXISTS.
  *
- * Whatever ends a stream early, the message names the line from which --from-line continues. */
+ * One piece at a time is under way in a cluster, where each may be redirected to another node, and
+ * to a filter that counts its items, where what is added twice must be deleted twice.
+ *
+ * Whatever ends a stream early, the message names the line from which --from-line continues, and
+ * which lines may have been counted already. */
 
 #ifndef BLOOMPORT_TOOL_STREAM_H
 #define BLOOMPORT_TOOL_STREAM_H
@@ -29,6 +33,8 @@ struct piece {
     struct runs lines; // as they were written, if they are other bytes and wanted
     size_t n;
     bool has_newline; // in an item
+    bool is_bulk;     // how it was sent
+    bool is_answered; // the server's reply is there
 };
 
 struct stream {
@@ -37,6 +43,9 @@ struct stream {
     const char *what;        // for the progress bar
     const char *bulk, *many; // the commands; bulk NULL: the server has none
     bool wants_lines;
+    bool counts; // adding an item twice is not adding it once; true if the server does not say
+    bool waits;  // one piece at a time
+    uint64_t capacity; // of a new filter, which the first piece creates; 0: as the server makes it
     void (*answer)(void *context, const uint8_t *line, size_t len, bool is_yes);
     void *context;
     void (*begun)(void *context);      // called once, when the first piece is answered; may be NULL

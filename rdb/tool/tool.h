@@ -21,6 +21,7 @@
  *   add.c       items -> a filter on a server  stream.c  many items at a time, there and back
  *   signals.c   Ctrl-C at a good moment
  *   copy.c      a server -> another one      beside.c  what push and copy load takes its place
+ *   moment.c    a filter in use, as it was at one moment   undo.c  what an early end puts right
  *   progress.c  the bar on a terminal       recognise.c what a file is
  *
  * Every error ends the program: tool_die prints it in one line and exits with status 2. The end of

@@ -119,14 +119,15 @@ def test_the_time_to_live_goes_along(r, other, urls):  # noqa: F811
 
 
 class Between:
-    """A proxy to the source. It calls `meanwhile` once, when the first large answer passes."""
+    """A proxy to the source. It calls `meanwhile` once, when the first large answer passes; and `later`, when `after` bytes
+    have."""
 
-    def __init__(self, target, meanwhile):
+    def __init__(self, target, meanwhile, later=None, after=0):
         self.listener = socket.socket()
         self.listener.bind(("127.0.0.1", 0))
         self.listener.listen(1)
         self.port = self.listener.getsockname()[1]
-        self.target, self.meanwhile = target, meanwhile
+        self.target, self.meanwhile, self.later, self.after = target, meanwhile, later, after
         self.thread = threading.Thread(target=self.serve, daemon=True)
         self.thread.start()
 
@@ -141,6 +142,9 @@ class Between:
             if count > 1_000_000 and self.meanwhile:
                 self.meanwhile()
                 self.meanwhile = None
+            if self.later and count > self.after:
+                self.later()
+                self.later = None
             tool.sendall(data)
 
     @staticmethod

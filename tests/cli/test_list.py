@@ -12,7 +12,8 @@ import pytest
 
 from secured import PASSWORD, Cluster, Secured
 from test_growing import facts_of
-from test_tool import TOOL, WORDS, lines, r, run, server  # noqa: F401  (fixtures)
+from test_manners import said
+from test_tool import REPO, TOOL, WORDS, lines, r, run, server  # noqa: F401  (fixtures)
 
 from redis_server import Server
 from redisbloom import FIXTURES
@@ -229,6 +230,36 @@ def test_a_server_with_tls_and_acl_is_listed(monkeypatch):
         secured.close()
 
 
+REPORTER = re.search(r"^ACL SETUSER reporter on >secret %R~seen:\* .*$", (REPO / "module" / "docs" / "SECURITY.md").read_text(),
+                     re.M).group().split()
+
+
+def test_the_documents_reporter_may_list_its_filters_and_is_told_that_there_are_others(r, server):  # noqa: F811
+    r.execute_command(*REPORTER)
+    where = ("-s", server.socket, "--user", "reporter", "-a", "secret")
+    with server.client() as second:
+        second.execute_command("SELECT", 3)
+        for client, key in (r, "seen:a"), (r, "other"), (r, "another"), (second, "seen:b"):
+            client.execute_command("BF.ADD", key, "x")
+        try:
+            assert {(row["key"], row["db"]) for row in listed(*where)} == {("seen:a", 0), ("seen:b", 3)}
+            assert said("list", *where) == "2 more, which the user may not read\n"
+            assert said("list", *where, "seen:*") == ""
+        finally:
+            second.flushdb()
+
+
+def test_the_documents_reporter_may_list_a_cluster():
+    cluster = Cluster()
+    try:
+        for i, node in enumerate(cluster.nodes):
+            node.call(*REPORTER)
+            node.call("BF.ADD", next("seen:%d" % n for n in range(100) if cluster.owner("seen:%d" % n) == i), "x")
+        assert len(listed("--cluster", "-p", cluster.nodes[0].port, "--user", "reporter", "-a", "secret")) == 3
+    finally:
+        cluster.close()
+
+
 def test_every_node_of_a_cluster_is_listed():
     cluster = Cluster()
     try:
@@ -238,7 +269,19 @@ def test_every_node_of_a_cluster_is_listed():
         rows = listed("--cluster", "-p", cluster.nodes[2].port)
         assert {(row["key"], row["node"]) for row in rows} == {
             (key, "127.0.0.1:%d" % node.port) for node, key in zip(cluster.nodes, keys)}
-        alone = listed("-p", cluster.nodes[2].port)
-        assert [row["key"] for row in alone] == [keys[2]]
+    finally:
+        cluster.close()
+
+
+def test_one_node_of_a_cluster_says_that_there_are_others(server):  # noqa: F811
+    hint = "this is one node of a cluster: --cluster lists the filters of all nodes\n"
+    cluster = Cluster()
+    try:
+        key = cluster.keys_of(2)
+        cluster.nodes[2].call("BF.ADD", key, "x")
+        assert [row["key"] for row in listed("-p", cluster.nodes[2].port)] == [key]
+        assert said("list", "-p", cluster.nodes[2].port) == hint
+        assert said("list", "-q", "-p", cluster.nodes[2].port) == said("list", "--cluster", "-p", cluster.nodes[2].port) == ""
+        assert said("list", "-s", server.socket) == ""
     finally:
         cluster.close()

@@ -20,7 +20,9 @@ from test_manners import said
 from test_push import heed_signals
 from test_tool import OTHERS, TOOL, WORDS, lines, r, run, server  # noqa: F401  (fixtures)
 
+from filters import until
 from redis_server import INSTRUMENTED
+from resp import OK
 
 NUMBERS = [b"%d" % i for i in range(50_000)]  # five pieces
 
@@ -117,11 +119,53 @@ def test_a_new_filter_is_told_and_nocreate_makes_none(r, way):  # noqa: F811
     assert "key 'typo': there is no such key" in run("add", "--key", "typo", *way, "--nocreate", stdin=b"a\n", status=2)
     assert r.exists("typo") == 0
     text = said("add", "--key", "typo", *way, stdin=lines(NUMBERS))
-    assert text.splitlines()[0] == "'typo' is a new filter: capacity 100, error rate 0.01" and text.count("\n") == 2
+    assert text.splitlines()[0] == "'typo' is a new filter: capacity 100, error rate 0.01" and text.count("\n") == 3
     assert "new filter" not in said("add", "--key", "typo", *way, "--nocreate", stdin=b"a\n")
     assert all(r.execute_command("BF.MEXISTS", "typo", *NUMBERS))
     assert said("add", "--key", "none", *way).splitlines()[0] == "the input is empty: nothing was added"
     assert r.exists("none") == 0
+
+
+# the capacity of a new filter
+
+
+HINT = "it grows as items come: --capacity, with their number, makes it smaller and faster\n"
+
+
+def test_a_new_filter_is_as_large_as_the_files_have_items(tmp_path, r, server):  # noqa: F811
+    """All else is as the server makes it."""
+    a, b = tmp_path / "a", tmp_path / "b"
+    a.write_bytes(lines(NUMBERS))
+    b.write_bytes(lines(WORDS[:2345])[:-1])
+    where = ("--key", "k", "-s", server.socket)
+    r.config_set("bf.error-rate", "0.003")
+    try:
+        text = said("add", *where, a, b)
+        assert text.splitlines()[0] == "'k' is a new filter: capacity 52,345, error rate 0.003" and text.count("\n") == 2
+        assert len(facts_of(r, "k")["layers"]) == 1 and r.execute_command("BF.MEXISTS", "k", *NUMBERS, *WORDS[:2345]) == [1] * 52_345
+    finally:
+        r.config_set("bf.error-rate", "0.01")
+    for options, capacity in [(["--from-line", 50_001], 2345), (["--error", 0.2], 52_345), (["--capacity", 1000], 1000)]:
+        r.delete("k")
+        said("add", *where, *options, a, b)
+        assert facts_of(r, "k")["layers"][0][1] == capacity
+
+
+def test_who_does_not_say_how_many_items_come_is_told_to(r, way):  # noqa: F811
+    assert HINT in said("add", "--key", "k", *way, stdin=lines(WORDS))
+    assert HINT in said("add", "--key", "l", *way, "--error", 0.2, stdin=lines(WORDS))
+    assert HINT not in said("add", "--key", "k", *way, stdin=lines(OTHERS))
+    assert HINT not in said("add", "--key", "m", *way, stdin=lines(WORDS[:100]))
+    assert HINT not in said("add", "--key", "n", *way, "--capacity", 5000, stdin=lines(WORDS))
+
+
+def test_who_may_only_add_gets_the_filter_that_the_server_makes(tmp_path, r, server):  # noqa: F811
+    path = tmp_path / "items"
+    path.write_bytes(lines(WORDS))
+    r.execute_command("ACL", "SETUSER", "adder", "on", ">pw", "~*", "-@all", "+exists", "+bf.madd", "+bf.stats")
+    text = said("add", "--key", "k", "-s", server.socket, "--user", "adder", "-a", "pw", path)
+    assert text.startswith("'k' is a new filter: capacity 100, error rate 0.01\n" + HINT)
+    assert all(r.execute_command("BF.MEXISTS", "k", *WORDS))
 
 
 # ending early
@@ -201,6 +245,44 @@ def test_a_lost_connection_names_the_line_and_nothing_is_lost(tmp_path, r, serve
     assert run("check", "--server", "--key", "k", "-s", server.socket, "-c", path) == b"300000\n"
 
 
+class LostAnswer(Cut):
+    """It passes everything on, and cuts the connection instead of an answer, when so many bytes of the server have passed."""
+
+    def serve(self):
+        tool = self.listener.accept()[0]
+        end = socket.socket(socket.AF_UNIX)
+        end.connect(self.target)
+        threading.Thread(target=self.back, args=(tool, end), daemon=True).start()
+        count = 0
+        while data := end.recv(65536):
+            count += len(data)
+            if count > self.after:
+                tool.shutdown(socket.SHUT_RDWR)
+                return
+            tool.sendall(data)
+
+
+@pytest.mark.parametrize("cut, after, is_done", [(Cut, 200_000, False), (LostAnswer, 4000, True)])
+def test_no_item_is_counted_twice_after_a_lost_connection(tmp_path, r, server, way, cut, after, is_done):  # noqa: F811
+    """The message names the lines that are in doubt, and BF.COUNT decides: here the server has them, or has not."""
+    path = tmp_path / "items"
+    path.write_bytes(lines(NUMBERS))
+    r.execute_command("BF.RESERVE", "k", 1e-6, 50_000, "LAYOUT", "COUNTING")
+    after = after if len(way) == 2 else {Cut: 400_000, LostAnswer: 90_000}[cut]
+    cut(tmp_path / "proxy", server.socket, after)
+    error = run("add", "--key", "k", "-s", tmp_path / "proxy", *way[2:], path, status=2)
+    match = re.search(r"connection lost: .*; (\d+) items are done. Lines (\d+) to (\d+) may be counted already, all or none: "
+                      r"BF.COUNT of one of them may tell. If they are not, --from-line (\d+) continues, else --from-line (\d+)\n",
+                      error)
+    done, first, last, again, beyond = map(int, match.groups())
+    assert (first, last, again, beyond) == (done + 1, done + 10_000, done + 1, done + 10_001) and 0 < done < 40_000
+    for line in first, last:
+        assert r.execute_command("BF.COUNT", "k", NUMBERS[line - 1]) == is_done
+    run("add", "--key", "k", *way, "--from-line", beyond if is_done else again, path)
+    assert r.execute_command("BF.CARD", "k") == 50_000
+    assert r.execute_command("BF.DEL", "k", *NUMBERS) == [1] * 50_000 and r.execute_command("BF.CARD", "k") == 0
+
+
 def test_a_signal_ends_it_between_two_pieces_and_names_the_line(r, server):  # noqa: F811
     process = subprocess.Popen([TOOL, "add", "--key", "k", "-s", server.socket], stdin=subprocess.PIPE, stderr=subprocess.PIPE,
                                preexec_fn=heed_signals)
@@ -214,7 +296,7 @@ def test_a_signal_ends_it_between_two_pieces_and_names_the_line(r, server):  # n
         error = process.communicate(timeout=60)[1].decode()
         assert process.returncode == -signal.SIGTERM
         assert "'k' is a new filter" in error
-        match = re.fullmatch(r".*\ninterrupted; (\d+) items are done: --from-line (\d+) continues\n", error)
+        match = re.fullmatch(r"(?s).*\ninterrupted; (\d+) items are done: --from-line (\d+) continues\n", error)
         done = int(match.group(1))
         assert int(match.group(2)) == done + 1 and done >= 25_000
         assert all(r.execute_command("BF.MEXISTS", "k", *NUMBERS[:done]))
@@ -299,6 +381,43 @@ def test_tls_and_acl(tmp_path, monkeypatch):
         assert secured.client.execute_command("BF.MEXISTS", "k", *NUMBERS[:1000]) == [1] * 1000
     finally:
         secured.close()
+
+
+@pytest.mark.parametrize("kind", ["CLASSIC", "COUNTING"])
+def test_a_slot_that_moves_while_items_are_added_loses_and_repeats_none(kind):
+    """MOVED for a part of them, after ASK for another."""
+    cluster = Cluster()
+    try:
+        key = cluster.keys_of(0)
+        slot = cluster.nodes[0].call("CLUSTER", "KEYSLOT", key).plain
+        old, new = cluster.nodes[:2]
+        assert old.call("BF.RESERVE", key, "0.000001", 50_000, "LAYOUT", kind) == OK
+        process = subprocess.Popen([TOOL, "add", "--key", key, "--cluster", "-p", str(old.port)], stdin=subprocess.PIPE)
+
+        def pass_on(first, last, node):
+            process.stdin.write(lines(NUMBERS[first:last]))
+            process.stdin.flush()
+            until(lambda: asked(node, "BF.CARD", key) == last, "%d are added" % last)
+
+        pass_on(0, 15_000, old)
+        assert new.call("CLUSTER", "SETSLOT", slot, "IMPORTING", cluster.ids[0]) == OK
+        assert old.call("CLUSTER", "SETSLOT", slot, "MIGRATING", cluster.ids[1]) == OK
+        assert old.call("MIGRATE", "127.0.0.1", new.port, key, 0, 60_000) == OK
+        pass_on(15_000, 30_000, new)
+        for node in cluster.nodes:
+            assert node.call("CLUSTER", "SETSLOT", slot, "NODE", cluster.ids[1]) == OK
+        pass_on(30_000, 50_000, new)
+        process.stdin.close()
+        assert process.wait(60) == 0
+        assert asked(new, "BF.MEXISTS", key, *NUMBERS) == [1] * 50_000
+    finally:
+        cluster.close()
+
+
+def asked(node, *words):
+    """The reply of a node that may still be importing the slot."""
+    replies = node.connection().pipeline([("ASKING",), words])
+    return replies[1].plain
 
 
 def test_in_a_cluster_the_items_go_where_the_key_is():
