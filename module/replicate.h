@@ -18,7 +18,9 @@
  *                            held a filter
  *   filters were combined,   BF.MERGE, BF.INTERSTORE or BF.CLEAR with its keys: the result follows
  *   or one was emptied       from the filters alone
- */
+ *
+ * Before an add there may be BF.CARD of its key, which changes nothing. It tells replicas that the
+ * stream is this program's (replay.h). */
 
 #ifndef BLOOMPORT_REPLICATE_H
 #define BLOOMPORT_REPLICATE_H
@@ -30,6 +32,9 @@
 #include <redismodule.h>
 #include <stdbool.h>
 #include <stddef.h>
+
+/* Subscribes to what says when BF.CARD is due. REDISMODULE_ERR if the server refuses. */
+int replicate_register(RedisModuleCtx *ctx);
 
 void replicate_reserve(RedisModuleCtx *ctx, RedisModuleString *name,
                        const struct creation *creation);

@@ -165,7 +165,7 @@ static void *on_rdb_load(RedisModuleIO *io, int encver) {
     if (!fault) {
         void *value = packed_pack(filter);
         metrics_hold(value);
-        replay_note_explicit_value(io);
+        replay_note_explicit_value();
         return value;
     }
     RedisModule_LogIOError(io, "warning", "bloomport: cannot load a filter: %s", fault);

@@ -152,7 +152,7 @@ void *type_valkeybloom_load(RedisModuleIO *io, int encver) {
     if (!fault) {
         count_ones(filter);
         metrics_hold(filter);
-        replay_note_explicit_value(io);
+        replay_note_explicit_value();
         return filter;
     }
     RedisModule_LogIOError(io, "warning", "bloomport: cannot load a filter of valkey-bloom: %s",
