@@ -38,7 +38,7 @@ bool replay_is(RedisModuleCtx *ctx);
 
 /* Whether the server is loading its keyspace, or is a replica. A value that is loaded then comes
  * from a file or another server; at other times it comes from a client's RESTORE. */
-bool replay_is_loading(RedisModuleCtx *ctx);
+bool replay_is_loading(void);
 
 /* Notes that the current stream or file had a command or a value that RedisBloom never writes: its
  * creations are explicit. */
