@@ -138,6 +138,10 @@ void replicate_rotate(RedisModuleCtx *ctx, RedisModuleString *name, uint64_t sta
     RedisModule_Replicate(ctx, "BF.ROTATE", "sl", name, (long long)start);
 }
 
+void replicate_drop(RedisModuleCtx *ctx, RedisModuleString *name, uint64_t start) {
+    RedisModule_Replicate(ctx, "BF.ROTATE", "scl", name, "DROP", (long long)start);
+}
+
 /* ---- Whose stream it is --------------------------------------------------------------------- */
 
 /* An add says nothing of who wrote it, and the filter may have come by RESTORE, COPY or RENAME. So
