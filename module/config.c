@@ -5,6 +5,7 @@
 
 #include "module/config.h"
 
+#include "module/core/machine.h"
 #include "module/replay.h"
 
 #include <ctype.h>
@@ -45,6 +46,8 @@ static struct {
     struct whole window;
     struct whole max_bytes;
     uint64_t maxmemory; // the server's own setting, 0 = none
+    uint64_t machine;   // the memory that there is: of the machine, or of a control group
+    bool is_group;      // the latter
 } config = {
     .error_rate = {.name = "error-rate",
                    .value = 0.01,
@@ -81,11 +84,14 @@ struct filter_params config_add_params(void) {
     return params;
 }
 
+/* What the whole server may take: its own setting or, without that, what there is. */
+static uint64_t servers_max_bytes(void) {
+    return config.maxmemory > 0 ? config.maxmemory : config.machine;
+}
+
 static uint64_t clients_max_bytes(void) {
-    uint64_t limit = FILTER_NO_LIMIT;
-    if (config.max_bytes.value > 0) limit = (uint64_t)config.max_bytes.value;
-    if (config.maxmemory > 0 && config.maxmemory < limit) limit = config.maxmemory;
-    return limit;
+    uint64_t own = config_own_max_bytes(), servers = servers_max_bytes();
+    return own > 0 && own < servers ? own : servers;
 }
 
 uint64_t config_own_max_bytes(void) {
@@ -93,19 +99,17 @@ uint64_t config_own_max_bytes(void) {
 }
 
 const char *config_limit_name(void) {
-    bool is_own = clients_max_bytes() == (uint64_t)config.max_bytes.value;
-    return is_own ? "bf.max-bytes" : "maxmemory";
+    if (clients_max_bytes() == config_own_max_bytes()) return "bf.max-bytes";
+    if (config.maxmemory > 0) return "maxmemory";
+    return config.is_group ? "the memory limit of the control group" : "the memory of the machine";
 }
 
 uint64_t config_max_bytes(RedisModuleCtx *ctx) {
     return replay_is(ctx) ? FILTER_NO_LIMIT : clients_max_bytes();
 }
 
-/* The context of a load is costly to make, and most servers have no limit. */
-uint64_t config_max_loaded_bytes(RedisModuleIO *io) {
-    uint64_t limit = clients_max_bytes();
-    if (limit == FILTER_NO_LIMIT) return limit;
-    return replay_is_loading(RedisModule_GetContextFromIO(io)) ? FILTER_NO_LIMIT : limit;
+uint64_t config_max_loaded_bytes(void) {
+    return replay_is_loading() ? FILTER_NO_LIMIT : clients_max_bytes();
 }
 
 uint32_t config_max_layers(RedisModuleCtx *ctx) {
@@ -300,7 +304,13 @@ static int register_settings(RedisModuleCtx *ctx) {
     return result;
 }
 
-/* ---- The server's maxmemory --------------------------------------------------------------- */
+/* ---- The memory of the server -------------------------------------------------------------- */
+
+static void read_machine(void) {
+    uint64_t machine = machine_bytes(), group = machine_group_bytes("");
+    config.is_group = group < machine;
+    config.machine = config.is_group ? group : machine;
+}
 
 /* Not by CONFIG GET: commands may be renamed away. */
 static void read_maxmemory(RedisModuleCtx *ctx) {
@@ -316,7 +326,9 @@ static void on_config_change(RedisModuleCtx *ctx, RedisModuleEvent event, uint64
     (void)event, (void)subevent;
     const RedisModuleConfigChangeV1 *change = data;
     for (uint32_t i = 0; i < change->num_changes; i++) {
-        if (strcasecmp(change->config_names[i], "maxmemory") == 0) read_maxmemory(ctx);
+        if (strcasecmp(change->config_names[i], "maxmemory") != 0) continue;
+        read_maxmemory(ctx);
+        read_machine(); // a container's limit may have changed since
     }
 }
 
@@ -380,5 +392,6 @@ int config_load(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
                         "bloomport has no cuckoo filters: CF_* and cf-* mean nothing");
     }
     read_maxmemory(ctx);
+    read_machine();
     return RedisModule_SubscribeToServerEvent(ctx, RedisModuleEvent_Config, on_config_change);
 }

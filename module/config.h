@@ -21,18 +21,18 @@ int config_load(RedisModuleCtx *ctx, RedisModuleString **argv, int argc);
 struct filter_params config_default_params(void);
 struct filter_params config_add_params(void);
 
-/* The most bytes a filter may take in this context: the smaller of max-bytes and maxmemory. No
- * limit for what is replayed (replay.h). */
+/* The most bytes a filter may take in this context: the smaller of max-bytes and maxmemory; without
+ * maxmemory, the machine's memory stands in its place. No limit for what is replayed (replay.h). */
 uint64_t config_max_bytes(RedisModuleCtx *ctx);
 
 /* The setting max-bytes itself; 0 if it is not set. */
 uint64_t config_own_max_bytes(void);
 
-/* The setting that this limit comes from, as a user types it. */
+/* What this limit comes from: a setting as a user types it, or words. */
 const char *config_limit_name(void);
 
 /* The same for a value that the server loads: no limit for what comes from a file or a peer. */
-uint64_t config_max_loaded_bytes(RedisModuleIO *io);
+uint64_t config_max_loaded_bytes(void);
 
 /* The most layers an add may grow a foreign filter to. */
 uint32_t config_max_layers(RedisModuleCtx *ctx);

@@ -1,6 +1,7 @@
 /* The commands of filters that forget: BF.ROTATE for windows, BF.DEL and BF.COUNT for layout
  * COUNTING. commands.c lists the steps that each command takes. */
 
+#include "module/args.h"
 #include "module/commands.h"
 #include "module/core/batch.h"
 #include "module/core/window.h"
@@ -11,24 +12,24 @@
 
 /* ---- BF.ROTATE ------------------------------------------------------------------------------ */
 
-/* Parses the start of a generation, which only a replayed command has. NULL or the error text. */
-static const char *parse_start(const RedisModuleString *arg, const struct filter *filter,
-                               uint64_t *out) {
+/* What is to be done to a window: begin the generation of this start, or drop those up to it. */
+struct step {
+    bool begins;
+    uint64_t start; // 0: nothing
+};
+
+/* Parses the step of a replayed command. NULL or the error text. */
+static const char *parse_step(RedisModuleString **argv, int argc, const struct filter *filter,
+                              struct step *out) {
     long long start;
-    uint64_t step = window_step(filter->window, filter->generations);
-    if (RedisModule_StringToLongLong(arg, &start) != REDISMODULE_OK || start <= 0 ||
-        (uint64_t)start % step != 0) {
+    uint64_t length = window_step(filter->window, filter->generations);
+    if (argc == 4 && !args_is_word(argv[2], "DROP")) return ERR_UNKNOWN_ARGUMENT;
+    if (RedisModule_StringToLongLong(argv[argc - 1], &start) != REDISMODULE_OK || start <= 0 ||
+        (uint64_t)start % length != 0) {
         return ERR_BAD_START;
     }
-    *out = (uint64_t)start;
+    *out = (struct step){argc == 3, (uint64_t)start};
     return NULL;
-}
-
-/* The start of the generation that is due by this server's clock. Nothing is due in a window that
- * has not begun: its first add begins it. */
-static uint64_t due_start(const struct filter *filter) {
-    uint64_t newest = filter_newest(filter)->start;
-    return newest == 0 ? 0 : window_due(filter, (uint64_t)RedisModule_Milliseconds());
 }
 
 /* Opens the window. If there is none, sends the reply and returns false. A replica that has lost
@@ -46,33 +47,63 @@ static bool open_window(RedisModuleCtx *ctx, RedisModuleString *name, struct key
     return false;
 }
 
-/* BF.ROTATE key [start-ms]
- * Only replayed commands have the start. */
-int cmd_rotate(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
-    if (argc != 2 && argc != 3) return RedisModule_WrongArity(ctx);
-    if (argc == 3 && !replay_is(ctx)) return RedisModule_ReplyWithError(ctx, ERR_ROTATE_TIME);
-    struct key key;
-    const char *error = NULL;
-    uint64_t start = 0;
-    if (argc == 3) replay_note_explicit(); // nobody else writes this command
-    if (!open_window(ctx, argv[1], &key)) goto out;
-    if (argc == 3) {
-        error = parse_start(argv[2], key.filter, &start);
+/* Begins a generation, as an add did where this was propagated. *changed: whether it began. False:
+ * the error has been sent. */
+static bool begin_step(struct key *key, uint64_t start, bool *changed) {
+    *changed = start > filter_newest(key->filter)->start;
+    if (!*changed || key_rotate(key, start) == STATUS_OK) return true;
+    reply_no_room(key->ctx, ERR_CANNOT_GROW, window_rotated_bytes(key->filter, start));
+    return false;
+}
+
+/* Drops generations. A window that is left with none is propagated as cleared, which it equals and
+ * which every version knows. */
+static bool drop_step(struct key *key, uint64_t start, bool *changed) {
+    uint64_t newest = filter_newest(key->filter)->start;
+    *changed = newest != 0 && key->filter->layers[0].start <= start;
+    if (!*changed) return true;
+    if (key_drop(key, start) != STATUS_OK) {
+        RedisModule_ReplyWithError(key->ctx, ERR_NO_MEMORY);
+        return false;
+    }
+    if (start >= newest) {
+        replicate_keys(key->ctx, "BF.CLEAR", &key->name, 1);
     } else {
-        start = due_start(key.filter);
+        replicate_drop(key->ctx, key->name, start);
     }
-    if (error) {
-        RedisModule_ReplyWithError(ctx, error);
-        goto out;
+    return true;
+}
+
+/* Takes the step, and propagates it if it changed anything. */
+static bool take_step(struct key *key, const struct step *step, bool *changed) {
+    if (!step->begins) return drop_step(key, step->start, changed);
+    if (!begin_step(key, step->start, changed)) return false;
+    if (*changed) replicate_rotate(key->ctx, key->name, step->start);
+    return true;
+}
+
+/* BF.ROTATE key [start-ms | DROP start-ms]
+ * Only replayed commands have more than the key. A client's drops what is over by the clock; it is
+ * an add that begins a generation. */
+int cmd_rotate(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
+    if (argc < 2 || argc > 4) return RedisModule_WrongArity(ctx);
+    if (argc > 2 && !replay_is(ctx)) return RedisModule_ReplyWithError(ctx, ERR_ROTATE_TIME);
+    if (argc > 2) replay_note_explicit(); // nobody else writes this command
+    struct key key;
+    struct step step = {false, 0};
+    const char *error = NULL;
+    bool changed = false;
+    if (!open_window(ctx, argv[1], &key)) goto out;
+    if (argc > 2) {
+        error = parse_step(argv, argc, key.filter, &step);
+    } else {
+        step.start = window_over(key.filter, (uint64_t)RedisModule_Milliseconds());
     }
-    if (start > filter_newest(key.filter)->start && key_rotate(&key, start) != STATUS_OK) {
-        reply_no_room(ctx, ERR_CANNOT_GROW, window_rotated_bytes(key.filter, start));
-        goto out;
-    }
+    if (error) RedisModule_ReplyWithError(ctx, error);
+    if (error || !take_step(&key, &step, &changed)) goto out;
     RedisModule_ReplyWithSimpleString(ctx, "OK");
-    if (key.rotated) {
-        replicate_rotate(ctx, argv[1], start);
-        key_close_changed(&key, NULL);
+    if (changed) {
+        key_close_changed(&key, step.begins ? NULL : "bf.rotate"); // which a beginning announces
         return REDISMODULE_OK;
     }
 out:

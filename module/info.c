@@ -6,6 +6,7 @@
 #include "module/core/measure.h"
 #include "module/core/window.h"
 #include "module/key.h"
+#include "module/replay.h"
 #include "module/reply.h"
 #include "module/type_foreign.h"
 
@@ -13,9 +14,11 @@
 
 /* ---- BF.CARD, BF.INFO, BF.DEBUG ----------------------------------------------------------- */
 
-/* BF.CARD key */
+/* BF.CARD key
+ * In a stream it says whose that is (replay.h). */
 int cmd_card(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
     if (argc != 2) return RedisModule_WrongArity(ctx);
+    if (replay_is(ctx)) replay_note_explicit();
     struct key key;
     if (key_open(ctx, argv[1], FOR_READING, &key)) {
         struct filter view;

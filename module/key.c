@@ -139,6 +139,13 @@ enum status key_rotate(struct key *key, uint64_t start) {
     return STATUS_OK;
 }
 
+enum status key_drop(struct key *key, uint64_t start) {
+    struct filter *dropped;
+    enum status st = window_drop(key->filter, start, &dropped);
+    if (st == STATUS_OK) background_free(dropped);
+    return st;
+}
+
 void key_delete(struct key *key) {
     metrics_settle(&key->counted, metrics_usage(key->value, key->filter)); // what freeing subtracts
     key->counted = (struct usage){0};

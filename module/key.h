@@ -78,6 +78,9 @@ enum status key_grow(struct key *key);
  * what window_rotate returns. */
 enum status key_rotate(struct key *key, uint64_t start);
 
+/* Drops a window's generations up to this start (window.h). Returns what window_drop returns. */
+enum status key_drop(struct key *key, uint64_t start);
+
 /* The size that BF.INFO replies: all allocated bytes. For a foreign filter it is the number that
  * RedisBloom would reply, so that a user's monitoring sees no change. */
 uint64_t key_size_bytes(const struct key *key);

@@ -6,6 +6,7 @@
 #include "module/core/version.h"
 #include "module/metrics.h"
 #include "module/replay.h"
+#include "module/replicate.h"
 #include "module/type.h"
 
 #include <stdint.h>
@@ -50,6 +51,7 @@ int RedisModule_OnLoad(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) 
     if (command_table_register(ctx) != REDISMODULE_OK) return REDISMODULE_ERR;
     if (config_load(ctx, argv, argc) != REDISMODULE_OK) return REDISMODULE_ERR;
     if (replay_register(ctx) != REDISMODULE_OK) return REDISMODULE_ERR;
+    if (replicate_register(ctx) != REDISMODULE_OK) return REDISMODULE_ERR;
     if (metrics_register(ctx) != REDISMODULE_OK) return REDISMODULE_ERR;
     // The types come last: Redis 7.0 leaks that of a module which fails to load after it.
     return type_register(ctx);

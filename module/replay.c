@@ -14,22 +14,23 @@ bool replay_is(RedisModuleCtx *ctx) {
     return (RedisModule_GetContextFlags(ctx) & replaying_flags) != 0;
 }
 
-bool replay_is_loading(RedisModuleCtx *ctx) {
+bool replay_is_loading(void) {
     int loading = REDISMODULE_CTX_FLAGS_LOADING | REDISMODULE_CTX_FLAGS_ASYNC_LOADING |
                   REDISMODULE_CTX_FLAGS_SLAVE;
-    return (RedisModule_GetContextFlags(ctx) & loading) != 0;
+    return (RedisModule_GetContextFlags(NULL) & loading) != 0; // the server's own flags
 }
 
 void replay_note_explicit(void) {
     is_explicit = true;
 }
 
-void replay_note_explicit_value(RedisModuleIO *io) {
+void replay_note_explicit_value(void) {
     if (is_explicit) return; // the first value of a load is enough
-    // Not a RESTORE: a client of a writable replica may send one, whoever the master is.
+    // A RESTORE counts only where no client can send one: the master of a writable replica may be
+    // anybody. These flags belong to the server, so no context is needed.
     int loading = REDISMODULE_CTX_FLAGS_LOADING | REDISMODULE_CTX_FLAGS_ASYNC_LOADING;
-    int flags = RedisModule_GetContextFlags(RedisModule_GetContextFromIO(io));
-    if (flags & loading) is_explicit = true;
+    int flags = RedisModule_GetContextFlags(NULL);
+    if (flags & (loading | REDISMODULE_CTX_FLAGS_READONLY)) is_explicit = true;
 }
 
 bool replay_is_explicit(void) {

@@ -138,6 +138,53 @@ void replicate_rotate(RedisModuleCtx *ctx, RedisModuleString *name, uint64_t sta
     RedisModule_Replicate(ctx, "BF.ROTATE", "sl", name, (long long)start);
 }
 
+void replicate_drop(RedisModuleCtx *ctx, RedisModuleString *name, uint64_t start) {
+    RedisModule_Replicate(ctx, "BF.ROTATE", "scl", name, "DROP", (long long)start);
+}
+
+/* ---- Whose stream it is --------------------------------------------------------------------- */
+
+/* An add says nothing of who wrote it, and the filter may have come by RESTORE, COPY or RENAME. So
+ * now and then BF.CARD of the filter goes before an add: RedisBloom, which propagates what changes
+ * something, never sends it, and no follower minds it. It is due when a replica has come, and again
+ * after a second, for the replicas of replicas, who come unseen. */
+#define SIGN_MS 1000
+
+static struct {
+    bool has_replicas; // one came since the server started
+    bool is_due;
+    long long done_ms;
+} signing;
+
+static void on_replica_change(RedisModuleCtx *ctx, RedisModuleEvent event, uint64_t subevent,
+                              void *data) {
+    (void)ctx, (void)event, (void)data;
+    if (subevent != REDISMODULE_SUBEVENT_REPLICA_CHANGE_ONLINE) return;
+    signing.has_replicas = signing.is_due = true;
+}
+
+static void on_cron(RedisModuleCtx *ctx, RedisModuleEvent event, uint64_t subevent, void *data) {
+    (void)ctx, (void)event, (void)subevent, (void)data;
+    if (!signing.has_replicas || signing.is_due) return;
+    long long now = RedisModule_Milliseconds();
+    signing.is_due = now >= signing.done_ms + SIGN_MS || now < signing.done_ms;
+}
+
+/* A file loses no filter and needs no signature: the command goes to replicas only. */
+static void sign(RedisModuleCtx *ctx, RedisModuleString *name) {
+    signing.is_due = false;
+    signing.done_ms = RedisModule_Milliseconds();
+    RedisModule_Replicate(ctx, "BF.CARD", "As", name);
+}
+
+int replicate_register(RedisModuleCtx *ctx) {
+    if (RedisModule_SubscribeToServerEvent(ctx, RedisModuleEvent_ReplicaChange,
+                                           on_replica_change) != REDISMODULE_OK) {
+        return REDISMODULE_ERR;
+    }
+    return RedisModule_SubscribeToServerEvent(ctx, RedisModuleEvent_CronLoop, on_cron);
+}
+
 /* ---- Items ---------------------------------------------------------------------------------- */
 
 /* Whether a client's BF.ADD or BF.MADD is the command that we would write. Its name must be the
@@ -160,6 +207,7 @@ static bool is_canonical(const RedisModuleString *word, size_t nsent, size_t n) 
 
 void replicate_added(RedisModuleCtx *ctx, RedisModuleString *name, RedisModuleString **items,
                      size_t n, const RedisModuleString *sent, size_t nsent) {
+    if (signing.is_due) sign(ctx, name);
     if (sent && is_canonical(sent, nsent, n)) {
         RedisModule_ReplicateVerbatim(ctx);
     } else {

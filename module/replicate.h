@@ -8,6 +8,8 @@
  *   a new filter             BF.RESERVE or, with its first items, BF.INSERT; with every parameter,
  *                            and its TTL as a time
  *   a generation began       BF.ROTATE with its start; the adds to it come after
+ *   generations were         BF.ROTATE DROP with the start of the newest of them; BF.CLEAR if
+ *   dropped                  none is left
  *   items were added         BF.MADD of the items that changed the filter; the client's BF.ADD or
  *                            BF.MADD itself, if it is the same (replicate.c)
  *   items of one string      BF.BULKADD of the items that changed the filter, in pieces
@@ -18,7 +20,9 @@
  *                            held a filter
  *   filters were combined,   BF.MERGE, BF.INTERSTORE or BF.CLEAR with its keys: the result follows
  *   or one was emptied       from the filters alone
- */
+ *
+ * Before an add there may be BF.CARD of its key, which changes nothing. It tells replicas that the
+ * stream is this program's (replay.h). */
 
 #ifndef BLOOMPORT_REPLICATE_H
 #define BLOOMPORT_REPLICATE_H
@@ -31,6 +35,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+/* Subscribes to what says when BF.CARD is due. REDISMODULE_ERR if the server refuses. */
+int replicate_register(RedisModuleCtx *ctx);
+
 void replicate_reserve(RedisModuleCtx *ctx, RedisModuleString *name,
                        const struct creation *creation);
 
@@ -39,8 +46,9 @@ void replicate_reserve(RedisModuleCtx *ctx, RedisModuleString *name,
 void replicate_creation(RedisModuleCtx *ctx, RedisModuleString *name,
                         const struct creation *creation, RedisModuleString **items, size_t n);
 
-/* A generation of a window began. */
+/* A generation of a window began. Or those up to this start were dropped, and some are left. */
 void replicate_rotate(RedisModuleCtx *ctx, RedisModuleString *name, uint64_t start);
+void replicate_drop(RedisModuleCtx *ctx, RedisModuleString *name, uint64_t start);
 
 /* The n > 0 items that changed a filter. If the client's command was BF.ADD or BF.MADD and no item
  * failed, `sent` is its name as sent and `nsent` its number of items; else `sent` is NULL. */

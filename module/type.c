@@ -108,7 +108,7 @@ static struct filter *load_header(RedisModuleIO *io, const char **fault) {
         return NULL;
     }
     struct filter *filter = NULL;
-    uint64_t max_bytes = config_max_loaded_bytes(io);
+    uint64_t max_bytes = config_max_loaded_bytes();
     enum status st = codec_decode_header((const uint8_t *)bytes, len, max_bytes, &filter);
     if (st == STATUS_NOMEM) *fault = TYPE_NO_MEMORY;
     if (st == STATUS_CORRUPT) *fault = "not a filter header, or a damaged one";
@@ -165,7 +165,7 @@ static void *on_rdb_load(RedisModuleIO *io, int encver) {
     if (!fault) {
         void *value = packed_pack(filter);
         metrics_hold(value);
-        replay_note_explicit_value(io);
+        replay_note_explicit_value();
         return value;
     }
     RedisModule_LogIOError(io, "warning", "bloomport: cannot load a filter: %s", fault);

@@ -92,7 +92,7 @@ void *type_redisbloom_load(RedisModuleIO *io, int encver) {
     const char *fault = NULL;
     struct filter *filter = NULL;
     struct redisbloom_fixed fixed = {0};
-    uint64_t max_bytes = config_max_loaded_bytes(io);
+    uint64_t max_bytes = config_max_loaded_bytes();
     if (encver != TYPE_REDISBLOOM_ENCODING) {
         fault = "its encoding version is not 4, the only one known here";
     } else {

@@ -137,7 +137,7 @@ void *type_valkeybloom_load(RedisModuleIO *io, int encver) {
     const char *fault = NULL;
     struct filter *filter = NULL;
     struct valkeybloom_fixed fixed = {0};
-    uint64_t max_bytes = config_max_loaded_bytes(io);
+    uint64_t max_bytes = config_max_loaded_bytes();
     if (encver > TYPE_VALKEYBLOOM_ENCODING) {
         fault = "its encoding version is neither 1 nor 0, the only ones known here";
     } else {
@@ -152,7 +152,7 @@ void *type_valkeybloom_load(RedisModuleIO *io, int encver) {
     if (!fault) {
         count_ones(filter);
         metrics_hold(filter);
-        replay_note_explicit_value(io);
+        replay_note_explicit_value();
         return filter;
     }
     RedisModule_LogIOError(io, "warning", "bloomport: cannot load a filter of valkey-bloom: %s",

@@ -351,8 +351,7 @@ static bool size_next_layer(const struct filter *filter, uint64_t capacity, doub
                             struct sizing *size) {
     if (filter->growth == GROWTH_RATIO) return sizing_as_valkeybloom(capacity, rate, size);
     if (filter->growth == GROWTH_HALVING) {
-        return sizing_as_redisbloom(capacity, rate, size) &&
-               (filter->is_foreign || size->nhashes <= SIZING_MOST_HASHES);
+        return sizing_as_redisbloom(capacity, rate, size);
     }
     return sizing_by_error(capacity, rate, filter_geometry(filter), size);
 }

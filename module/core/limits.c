@@ -20,6 +20,15 @@ bool limits_is_bits_per_key(double bits) {
     return bits >= LIMITS_MIN_BITS_PER_KEY && bits <= LIMITS_MAX_BITS_PER_KEY;
 }
 
+uint32_t limits_max_hashes(struct geometry g) {
+    if (g.layout == LAYOUT_COUNTING) return SIZING_MAX_HASHES;
+    return scheme_row(g.scheme)->is_incumbents ? SIZING_INCUMBENT_HASHES : SIZING_MOST_HASHES;
+}
+
+uint32_t limits_max_expansion(enum scheme scheme) {
+    return scheme_row(scheme)->is_incumbents ? UINT32_MAX : LIMITS_MAX_EXPANSION;
+}
+
 bool limits_is_geometry(struct geometry g) {
     if (g.layout >= LAYOUT_COUNT || !scheme_exists(g.scheme)) return false;
     if (g.layout == LAYOUT_BLOCKED) return g.scheme == SCHEME_XXH64;
@@ -72,26 +81,25 @@ static const char *native_fault(const struct filter *f, const struct layer *l) {
     if (is_blocked && l->nbits % BLOCKED_BLOCK_BITS != 0) return "bits";
     bool has_lines = l->rule == RULE_LINE || l->rule == RULE_LINE4;
     if (has_lines && l->nbits % SCHEME_LINE_BITS != 0) return "bits";
-    uint32_t most = f->layout == LAYOUT_COUNTING ? SIZING_MAX_HASHES : SIZING_MOST_HASHES;
-    if (l->nhashes > most || (is_blocked && l->nhashes != BLOCKED_HASHES)) return "hashes";
+    if (is_blocked && l->nhashes != BLOCKED_HASHES) return "hashes";
     if (!(l->error_rate > 0 && l->error_rate <= 1)) return "error rate";
     return native_items_fault(f, l);
 }
 
 /* In a foreign layer any count of items is legal, since its bits may arrive in any order and at any
- * time. The limit on hashes bounds the cost of a lookup. */
+ * time. */
 static const char *foreign_fault(const struct filter *f, const struct layer *l) {
     if (!limits_is_error_rate(l->error_rate)) return "error rate";
     bool has_bits = l->bits_per_item > 0 && l->bits_per_item < 10000;
     if (f->growth == GROWTH_HALVING && !has_bits) return "bits per item";
-    if (l->nhashes > SIZING_FOREIGN_HASHES) return "hashes";
     if (l->nbits > SIZING_MAX_BITS || l->nbits % 8 != 0) return "bits";
     return l->items > LIMITS_MAX_COUNT ? "items" : NULL;
 }
 
 const char *limits_layer_fault(const struct filter *filter, const struct layer *layer) {
     if (layer->nbits < 1) return "bits";
-    if (layer->nhashes < 1) return "hashes";
+    uint32_t most = limits_max_hashes((struct geometry){filter->layout, filter->scheme});
+    if (layer->nhashes < 1 || layer->nhashes > most) return "hashes";
     if (!limits_is_capacity(layer->capacity)) return "capacity";
     return filter->is_foreign ? foreign_fault(filter, layer) : native_fault(filter, layer);
 }
@@ -151,7 +159,7 @@ const char *limits_fault(const struct filter *filter) {
     if (filter->nlayers < 1 || filter->nlayers > LIMITS_MAX_LAYERS) return "number of layers";
     if (filter->layout >= LAYOUT_COUNT) return "layout";
     if (!limits_is_geometry((struct geometry){filter->layout, filter->scheme})) return "hash";
-    if (filter->expansion > LIMITS_MAX_EXPANSION && !filter->is_foreign) return "expansion";
+    if (filter->expansion > limits_max_expansion(filter->scheme)) return "expansion";
     bool can_grow = filter->expansion > 0 || filter->nlayers > 1;
     if (can_grow && !scheme_row(filter->scheme)->grows) return "expansion";
     if (filter->window && scheme_row(filter->scheme)->is_imported) return "window";

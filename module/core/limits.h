@@ -18,9 +18,9 @@ struct filter;
 struct layer;
 
 #define LIMITS_MAX_COUNT ((uint64_t)INT64_MAX) // capacity and items: an integer of the protocol
-#define LIMITS_MAX_EXPANSION 32768U
-#define LIMITS_MAX_LAYERS 65536U      // of any filter, also of a loaded one
-#define LIMITS_MAX_WINDOW 1000000000U // seconds: less than any right clock shows
+#define LIMITS_MAX_EXPANSION 32768U            // that a user may ask for
+#define LIMITS_MAX_LAYERS 65536U               // of any filter, also of a loaded one
+#define LIMITS_MAX_WINDOW 1000000000U          // seconds: less than any right clock shows
 #define LIMITS_MAX_GENERATIONS 64U
 #define LIMITS_MIN_BITS_PER_KEY 1.0
 #define LIMITS_MAX_BITS_PER_KEY 256.0
@@ -33,6 +33,13 @@ struct layer;
 bool limits_is_capacity(uint64_t capacity);
 bool limits_is_error_rate(double rate); // over 0, under 1
 bool limits_is_bits_per_key(double bits);
+
+/* The most hashes of a layer, and the largest expansion of a filter. RedisBloom and valkey-bloom
+ * have made filters beyond our own ranges. Those must load, and what we export of them must come
+ * back. So the hash decides, and not whose type the filter is: the limits are the same for RDB
+ * files, RESTORE, BF.LOAD, BF.LOADCHUNK, BF.IMPORT and growth. */
+uint32_t limits_max_hashes(struct geometry geometry);
+uint32_t limits_max_expansion(enum scheme scheme);
 
 /* Whether there is such a layout and such a hash, and the two go together. */
 bool limits_is_geometry(struct geometry geometry);

@@ -52,6 +52,7 @@ struct scheme_row {
     bool reads_item;     // the words hold the item's address and length: the walk reads the item
     bool grows;          // a filter can have more than one layer
     bool is_imported;    // such filters come from a format: CLASSIC, without a window
+    bool is_incumbents;  // RedisBloom or valkey-bloom makes such filters too, in their own ranges
     uint8_t seed_bytes;  // of the filter's seed that the hash depends on
     uint8_t extra_bytes; // after them, kept for the scheme's format alone
     uint8_t reach_log2;  // positions are below 2^this, however large m is

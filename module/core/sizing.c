@@ -194,7 +194,7 @@ bool sizing_as_redisbloom(uint64_t capacity, double error_rate, struct sizing *o
     double bits = floor((double)capacity * bits_per_item);
     if (!(error_rate > 0 && bits <= (double)SIZING_MAX_BITS)) return false;
     double nhashes = ceil(bits_per_item * REAL_LN2);
-    if (!(nhashes >= 1 && nhashes <= SIZING_FOREIGN_HASHES)) return false;
+    if (!(nhashes >= 1 && nhashes <= SIZING_INCUMBENT_HASHES)) return false;
     uint64_t nbits = ((uint64_t)bits + 63) / 64 * 64;
     *out = (struct sizing){nbits ? nbits : 64, (uint32_t)nhashes};
     return true;
@@ -209,7 +209,7 @@ bool sizing_as_valkeybloom(uint64_t capacity, double error_rate, struct sizing *
     double bytes = ceil((double)capacity * log(error_rate) / (-8 * REAL_LN2 * REAL_LN2));
     if (!(error_rate > 0 && bytes >= 1 && 8 * bytes <= (double)SIZING_MAX_BITS)) return false;
     double nhashes = round(8 * bytes / (double)capacity * REAL_LN2);
-    if (!(nhashes <= SIZING_FOREIGN_HASHES)) return false;
+    if (!(nhashes <= SIZING_INCUMBENT_HASHES)) return false;
     *out = (struct sizing){8 * (uint64_t)bytes, nhashes < 1 ? 1 : (uint32_t)nhashes};
     return true;
 }

@@ -15,9 +15,9 @@
 #define SIZING_MAX_BITS SCHEME_MAX_BITS
 
 #define SIZING_MAX_HASHES 30   // of the layers that we size
-#define SIZING_MOST_HASHES 255 // of any layer of our own type, imported ones included
-#define SIZING_FOREIGN_HASHES                                                                      \
-    1100 // of those foreign: RedisBloom's least rate, 2^-1074, takes 1,074
+#define SIZING_MOST_HASHES 255 // of any layer, imported ones included, but for those below
+#define SIZING_INCUMBENT_HASHES                                                                    \
+    1100 // with the hash of RedisBloom or valkey-bloom: the least rate, 2^-1074, takes 1,074
 
 /* How a layer spreads an item's bits (layer.h). The numbers are part of the file format: they never
  * change. */

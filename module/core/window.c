@@ -88,12 +88,12 @@ static enum status new_layer(const struct layer *like, uint64_t start, struct la
     return st;
 }
 
-/* Gives the filter the layers from `first` on and one more. The old array of layers, cut off at
- * `first`, goes into *old. */
+/* Gives the filter the layers from `first` on and, unless it is NULL, another one. The old array of
+ * layers, cut off at `first`, goes into *old. */
 static enum status replace_layers(struct filter *filter, uint32_t first, const struct layer *fresh,
                                   struct filter **old) {
-    uint32_t kept = filter->nlayers - first;
-    struct layer *layers = mem_alloc((kept + 1) * sizeof(*layers));
+    uint32_t kept = filter->nlayers - first, nlayers = kept + (fresh ? 1 : 0);
+    struct layer *layers = mem_alloc(nlayers * sizeof(*layers));
     struct filter *rest = mem_alloc_zeroed(sizeof(*rest));
     if (!layers || !rest) {
         mem_free(layers);
@@ -101,11 +101,11 @@ static enum status replace_layers(struct filter *filter, uint32_t first, const s
         return STATUS_NOMEM;
     }
     memcpy(layers, filter->layers + first, kept * sizeof(*layers));
-    layers[kept] = *fresh;
+    if (fresh) layers[kept] = *fresh;
     rest->layers = filter->layers;
     rest->nlayers = first;
     filter->layers = layers;
-    filter->nlayers = kept + 1;
+    filter->nlayers = nlayers;
     filter->loaded = filter_array_bytes(filter);
     if (kept == 0) filter->is_estimated = false; // what was estimated is gone
     *old = rest;
@@ -128,4 +128,40 @@ enum status window_rotate(struct filter *filter, uint64_t start, uint64_t max_by
     st = replace_layers(filter, first, &fresh, dropped);
     if (st != STATUS_OK) layer_clear(&fresh);
     return st;
+}
+
+/* ---- Generations that are over -------------------------------------------------------------- */
+
+uint64_t window_over(const struct filter *filter, uint64_t now) {
+    uint64_t newest = filter_newest(filter)->start;
+    if (newest == 0) return 0; // it has not begun
+    uint32_t first = first_live(filter, now > newest ? now : newest);
+    return first > 0 ? filter->layers[first - 1].start : 0;
+}
+
+/* Drops everything: the first layer stays, empty. */
+static enum status drop_all(struct filter *filter, struct filter **dropped) {
+    bool changed;
+    uint32_t last = filter->nlayers - 1;
+    if (last > 0) {
+        // The last layer changes places with the first one, which alone is kept.
+        struct layer first = filter->layers[0];
+        filter->layers[0] = filter->layers[last];
+        filter->layers[last] = first;
+        enum status st = replace_layers(filter, last, NULL, dropped);
+        if (st != STATUS_OK) {
+            filter->layers[last] = filter->layers[0];
+            filter->layers[0] = first;
+            return st;
+        }
+    }
+    return filter_empty(filter, &changed); // of one layer, which takes no memory
+}
+
+enum status window_drop(struct filter *filter, uint64_t start, struct filter **dropped) {
+    *dropped = NULL;
+    uint32_t first = 0;
+    while (first < filter->nlayers && filter->layers[first].start <= start) first++;
+    if (first == filter->nlayers) return drop_all(filter, dropped);
+    return first == 0 ? STATUS_OK : replace_layers(filter, first, NULL, dropped);
 }

@@ -77,4 +77,12 @@ enum status window_rotate(struct filter *filter, uint64_t start, uint64_t max_by
 /* The bytes that the filter takes after window_rotate; UINT64_MAX if it never can. */
 uint64_t window_rotated_bytes(const struct filter *filter, uint64_t start);
 
+/* The start of the newest generation that is over at the time `now`; 0 if none is. */
+uint64_t window_over(const struct filter *filter, uint64_t now);
+
+/* Drops the generations that started at `start` or before, and begins none. If none is left, the
+ * filter is as filter_empty makes it. *dropped is as for window_rotate.
+ * STATUS_NOMEM: there is no memory for the shorter list of layers; the filter is unchanged. */
+enum status window_drop(struct filter *filter, uint64_t start, struct filter **dropped);
+
 #endif

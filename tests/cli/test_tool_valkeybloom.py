@@ -214,8 +214,6 @@ def test_a_foreign_key_is_pulled_as_a_native_dump_on_demand(file, server, r):  #
 
 
 @pytest.mark.parametrize("field, data", [
-    ("expansion", load_string([(bytes(120), 7, 0, 100)], expansion=40000)),
-    ("hashes", load_string([(bytes(120), 256, 0, 100)])),
     ("items", load_string([(b"\xff" * 120, 7, 1, 100)])),  # one item sets 7 bits
     ("items", load_string([(bytes(120), 7, 1, 100)])),  # and not none
 ])
@@ -223,6 +221,16 @@ def test_what_a_native_filter_cannot_have_is_not_converted(file, tmp_path, field
     error = run("convert", file(data), "--to", "dump", "-o", tmp_path / "d", status=2)
     assert "cannot write dump: valkey-bloom's field %s " % field in error and not (tmp_path / "d").exists()
     assert run("convert", file(data), "--to", "valkeybloom") == data
+
+
+@pytest.mark.parametrize("data", [
+    load_string([(bytes(120), 7, 0, 100)], expansion=2**32 - 1),
+    load_string([(bytes(120), 1100, 0, 100)]),
+], ids=["expansion", "hashes"])
+def test_what_only_valkeybloom_makes_is_converted_and_comes_back(file, tmp_path, data):
+    dump = tmp_path / "d"
+    run("convert", file(data), "--to", "dump", "-o", dump)
+    assert run("convert", dump, "--to", "valkeybloom") == data
 
 
 @pytest.mark.parametrize("name", ["portable", "sstable", "leveldb", "parquet", "redisbloom"])

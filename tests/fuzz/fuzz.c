@@ -88,7 +88,8 @@ static uint64_t count_ones(const struct layer *layer) {
 
 static void check_layer(const struct filter *f, const struct layer *l) {
     CLAIM(l->bits && l->nbits >= 1 && l->nbits <= (uint64_t)1 << 60);
-    CLAIM(l->nhashes >= 1 && l->nhashes <= (f->is_foreign ? SIZING_FOREIGN_HASHES : 255));
+    CLAIM(l->nhashes >= 1 &&
+          l->nhashes <= limits_max_hashes((struct geometry){f->layout, f->scheme}));
     CLAIM(l->capacity >= 1 && l->capacity <= INT64_MAX);
     bool counts = f->layout == LAYOUT_COUNTING; // copies too
     CLAIM(l->items <= l->capacity || f->is_estimated || f->is_foreign || counts);

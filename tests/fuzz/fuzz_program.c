@@ -77,6 +77,25 @@ static bool rotate(struct state *s) {
     return st == STATUS_OK;
 }
 
+/* Drops what is over, as BF.ROTATE does. */
+static void drop(struct state *s) {
+    struct filter *filter = s->value, *dropped = NULL;
+    if (s->params.window == 0) return;
+    uint64_t over = window_over(filter, s->clock);
+    CLAIM(over == model_over(&s->model, s->clock));
+    if (over == 0) return;
+    struct image before = fuzz_image(filter);
+    enum status st = window_drop(filter, over, &dropped);
+    if (st == STATUS_OK) {
+        model_drop_over(&s->model, s->clock);
+        filter_free(dropped);
+    } else {
+        CLAIM(st == STATUS_NOMEM && !dropped);
+        fuzz_claim_same(filter, &before);
+    }
+    fuzz_release(&before);
+}
+
 /* The filter as lookups see it; NULL if nothing of it lives. */
 static const struct filter *look(const struct state *s, struct packed_view *view,
                                  struct filter *live) {
@@ -370,7 +389,7 @@ static void operate(struct state *s, uint8_t what, uint8_t number) {
     case 10: op_remove(s, number); break;
     case 11: op_remove_many(s, number); break;
     case 12: op_clock(s, number); break;
-    case 13: rotate(s); break;
+    case 13: drop(s); break;
     default: op_save_and_load(s); break;
     }
 }

@@ -237,6 +237,32 @@ static void model_drop(struct model *model, uint64_t time) {
     memmove(model->layers, model->layers + n, model->nlayers * sizeof(model->layers[0]));
 }
 
+/* The start of the newest generation that is over; 0 if none is. */
+static uint64_t model_over(const struct model *model, uint64_t clock) {
+    uint64_t over = 0, time = filter_time(model, clock);
+    for (uint32_t i = 0; i < model->nlayers; i++) {
+        const struct naive *layer = &model->layers[i];
+        if (layer->start != 0 && is_over(model, layer, time)) over = layer->start;
+    }
+    return over;
+}
+
+/* Drops what is over, which no clock that steps back brings again. If that is all, the first layer
+ * is left, empty. */
+static void model_drop_over(struct model *model, uint64_t clock) {
+    uint64_t time = filter_time(model, clock);
+    struct naive first = model->layers[0];
+    for (size_t i = 0; i < 256; i++) {
+        if (model->last[i] + model->window < time) model->last[i] = 0;
+    }
+    model_drop(model, time);
+    if (model->nlayers > 0) return;
+    first.bits = calloc(1, first.m);
+    CLAIM(first.bits);
+    first.items = first.start = 0;
+    model->layers[model->nlayers++] = first;
+}
+
 /* The start of the generation that an add needs. */
 static uint64_t model_due(const struct model *model, uint64_t clock) {
     uint64_t due = clock < model->step ? model->step : clock - clock % model->step;

@@ -13,7 +13,7 @@ from resp import OK, Reply, error
 class Refusal(str):
     """An error text, which may go on to name the limit that is in the way and the bytes that are needed."""
 
-    LIMIT = re.compile(r": it needs (\d+) bytes, and (bf\.max-bytes|maxmemory) is (\d+)")
+    LIMIT = re.compile(r": it needs (\d+) bytes, and (bf\.max-bytes|maxmemory|the memory [a-z ]+) is (\d+)")
     __hash__ = str.__hash__
 
     def __eq__(self, other):

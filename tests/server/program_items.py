@@ -122,10 +122,18 @@ class WindowItems(Items):
         self.has_others = True
 
     def rotate(self, now_ms):
-        if self.oldest_newest:
-            self.begin(now_ms)
-        elif self.newest:  # whether it has begun is not sure
-            self.refuse(now_ms)
+        """Drops what is over, begins nothing. `newest` may be unsure, and so what is over."""
+        if not self.newest:
+            return
+        latest, earliest = max(now_ms, self.newest), max(now_ms, self.oldest_newest)
+        unsure = [item for item, added in self.added.items() if earliest < self.end_of(added) <= latest]
+        self.added = {item: added for item, added in self.added.items() if self.end_of(added) > latest}
+        self.has_others |= bool(unsure)
+        if now_ms >= self.end_of(self.newest):  # all of it: it is as it was when it was new
+            self.oldest_newest = self.newest = 0
+            self.has_others = False
+        elif now_ms >= self.end_of(self.oldest_newest):
+            self.oldest_newest = 0
 
     def unite(self, other):
         for item, added in other.added.items():

@@ -168,5 +168,6 @@ def mistake_forgetting(p):
             ["BF.ROTATE", "nothing"],
             ["BF.ROTATE", key, "x"],
             ["BF.ROTATE", key, "1", "2"],
+            ["BF.ROTATE", key, "DROP", "400000"],
         )
     ]

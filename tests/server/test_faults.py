@@ -227,9 +227,21 @@ STEPPING = (("CLOCK", NOW), ("BF.RESERVE", "k", "0.01", "20", "WINDOW", "400"), 
 
 
 @pytest.mark.parametrize("steps", [1, 5, 100])
-@pytest.mark.parametrize("words", [("BF.ROTATE", "k"), ("BF.ADD", "k", "a"), ("BF.INSERT", "k", "ITEMS", "a", "b"), ("BF.BULKADD", "k", "LINES", "a\nb")], ids=lambda words: words[0])
+@pytest.mark.parametrize("words", [("BF.ADD", "k", "a"), ("BF.INSERT", "k", "ITEMS", "a", "b"), ("BF.BULKADD", "k", "LINES", "a\nb")], ids=lambda words: words[0])
 def test_a_step_of_a_window_without_memory_gives_one_error_and_changes_nothing(words, steps):
     """The step begins a generation; from the fifth on it also drops the only one."""
+    assert refusals((*STEPPING, ("CLOCK", NOW + steps * STEP)), words) >= 3
+
+
+@pytest.mark.parametrize("life, nrefused", [(5, 2), (7, 2), (8, 2)], ids=["the first", "the first two", "all"])
+def test_dropping_without_memory_gives_one_error_and_changes_nothing(life, nrefused):
+    """A shorter list of layers is made, and a holder of what is dropped."""
+    steps = [command for at in (1, 3) for command in (("CLOCK", NOW + at * STEP), ("BF.MADD", "k", *ITEMS[:5]))]
+    assert refusals((*STEPPING, *steps, ("CLOCK", NOW + life * STEP)), ("BF.ROTATE", "k")) == nrefused
+
+
+def refusals(before, words):
+    """How often the command is refused, each time by another allocation that fails."""
     server = Server(module=FAULTS, has_clock=True)
     try:
         connection = server.start().connection()
@@ -240,7 +252,6 @@ def test_a_step_of_a_window_without_memory_gives_one_error_and_changes_nothing(w
             server.clock.stop(given[1])
             return OK
 
-        before = (*STEPPING, ("CLOCK", NOW + steps * STEP))
         expected, refused = reference(call, before, words), 0
         for n, reply, state, written in failing(call, before, words):
             refused += reply.is_error
@@ -248,7 +259,7 @@ def test_a_step_of_a_window_without_memory_gives_one_error_and_changes_nothing(w
                 assert reply.value in ERRORS and look(call) == state and changes(call) == written, n
                 call(*words).plain
             assert look(call) == expected, (n, reply)
-        assert refused >= 3
+        return refused
     finally:
         server.close()
 

@@ -17,6 +17,7 @@ END = ("PXAT", NOW + 10**9)
 WINDOW = ("BF.RESERVE", "k", "0.01", 100, "WINDOW", 400)
 LARGE_WINDOW = ("BF.RESERVE", "k", "0.01", 2_000_000, "WINDOW", 400)  # generations of 1 MB, freed in the background
 COUNTING = ("BF.RESERVE", "k", "0.01", 100, "LAYOUT", "COUNTING")
+LATER = ("CLOCK", STEP)  # the server's clock
 FILL = ("BF.MADD", "k", "a", "b", "c")
 OTHER = [("BF.RESERVE", "s", "0.01", 100, "WINDOW", 400), ("BF.MADD", "s", "x", "y")]
 
@@ -30,8 +31,8 @@ CASES = {
     "window-begins": ([WINDOW], 0, ("BF.ADD", "k", "a"), ["bf.rotate", "bf.add"]),
     "window-steps": ([WINDOW, FILL], STEP, ("BF.MADD", "k", "a", "d"), ["bf.rotate", "bf.add"]),
     "window-drops": ([LARGE_WINDOW, FILL], LIFE, ("BF.ADD", "k", "d"), ["bf.rotate", "bf.add"]),
-    "rotate": ([WINDOW, FILL], STEP, ("BF.ROTATE", "k"), ["bf.rotate"]),
-    "rotate-drops": ([LARGE_WINDOW, FILL], LIFE, ("BF.ROTATE", "k"), ["bf.rotate"]),
+    "rotate": ([LARGE_WINDOW, FILL, LATER, FILL], LIFE, ("BF.ROTATE", "k"), ["bf.rotate"]),
+    "rotate-drops-all": ([LARGE_WINDOW, FILL], LIFE, ("BF.ROTATE", "k"), ["bf.rotate"]),
     "window-merge": ([WINDOW, FILL, *OTHER], 0, ("BF.MERGE", "k", "s"), ["bf.merge"]),
     "window-merge-new": (OTHER, 0, ("BF.MERGE", "k", "s"), ["bf.merge"]),
     "window-clear": ([WINDOW, FILL], 0, ("BF.CLEAR", "k"), ["bf.clear"]),
@@ -66,7 +67,10 @@ def prepare(server, call, case):
     assert call("FLUSHALL", "SYNC") == OK
     before, ms, words, _ = CASES[case]
     for command in before:
-        call(*command).plain
+        if command[0] == "CLOCK":
+            server.clock.stop(NOW + command[1])
+        else:
+            call(*command).plain
     server.clock.stop(NOW + ms)
     return words
 

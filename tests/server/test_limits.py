@@ -1,14 +1,17 @@
 """Filters that do not fit into memory are refused; huge ones that fit work."""
 
 import os
+import re
+from pathlib import Path
 
 import pytest
 
 from bloom_model import hash_xxh64, positions
 from checks import GROWTH_FAILED, NO_MEMORY, add_all, assert_refused, info, layers_of
-from filters import until
+from filters import follow, until, until_in_sync
 from redis_server import PRELOAD
 from resp import OK, ONE, ZERO, array, error, integer
+from valkeybloom import ValkeyBloom
 
 OOM = "OOM command not allowed when used memory > 'maxmemory'."
 GIB = 1024**3
@@ -49,6 +52,96 @@ def test_capacity_of_ten_to_the_18_is_an_error_and_the_server_lives_on(call, ser
         assert call("BF.RESERVE", "x", "0.01", "1000000000000000000") == error(NO_MEMORY)
     assert call("EXISTS", "x") == ZERO
     assert call("BF.ADD", "x", "a") == ONE
+
+
+# ---- Without maxmemory: what the machine has, or the control group -----------------------------------
+
+MACHINE = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGESIZE")
+TOO_LARGE = re.compile(NO_MEMORY + r": it needs (\d+) bytes, and (the memory of the machine|the memory limit of the control group) is (\d+)")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("BF.RESERVE", "huge", "0.01", "10000000000000"),
+        ("BF.RESERVE", "huge", "BITSPERKEY", "10", "10000000000000", "NONSCALING"),
+        ("BF.RESERVE", "huge", "0.01", "10000000000000", "LAYOUT", "COUNTING"),
+        ("BF.RESERVE", "huge", "0.01", "10000000000000", "WINDOW", "60"),
+        ("BF.INSERT", "huge", "CAPACITY", "10000000000000", "ITEMS", "a"),
+    ],
+    ids=" ".join,
+)
+def test_a_filter_larger_than_the_machines_memory_is_refused_without_maxmemory(call, words):
+    assert call("CONFIG", "GET", "maxmemory").plain[1] == b"0"
+    needed, _, limit = TOO_LARGE.fullmatch(call(*words).value).groups()
+    assert 10**13 < int(needed) and 0 < int(limit) <= MACHINE
+    assert call("EXISTS", "huge") == ZERO
+
+
+def test_growth_over_the_machines_memory_is_refused_without_maxmemory(call):
+    """The second layer would have 2^32-1 times 1,000 items: over 5 TB."""
+    assert call("BF.LOAD", "k", ValkeyBloom(capacity=1000, expansion=2**32 - 1).data) == OK
+    answers = call("BF.MADD", "k", *range(1100)).value
+    assert answers[0] == ONE and re.fullmatch(GROWTH_FAILED + ": it needs .* and the memory .* is .*", answers[-1].value)
+    assert call("BF.INFO", "k", "FILTERS").plain == [1]
+
+
+def test_a_filter_larger_than_the_machines_memory_scaled_is_refused(call):
+    words = ("BF.INSERT", "k", "CAPACITY", "100", "VALIDATESCALETO", "10000000000000", "ITEMS", "a")
+    assert_refused(call, "ERR provided VALIDATESCALETO causes bloom object to exceed memory limit", *words)
+
+
+class Group:
+    """A control group of version 1 or 2 with a limit of memory."""
+
+    def __init__(self, nbytes):
+        v2 = Path("/sys/fs/cgroup/memory.max").exists() or Path("/sys/fs/cgroup/cgroup.controllers").exists()
+        self.tree = Path("/sys/fs/cgroup" if v2 else "/sys/fs/cgroup/memory")
+        self.folder = self.tree / ("bloomport-test-%d" % os.getpid())
+        try:
+            self.folder.mkdir()
+            (self.folder / ("memory.max" if v2 else "memory.limit_in_bytes")).write_text(str(nbytes), encoding="ascii")
+        except OSError as error:
+            self.remove()
+            pytest.skip("no control group of memory can be made here: %s" % error)
+
+    def take(self, pid):
+        (self.folder / "cgroup.procs").write_text(str(pid), encoding="ascii")
+
+    def remove(self):
+        if not self.folder.is_dir():
+            return
+        for pid in (self.folder / "cgroup.procs").read_text(encoding="ascii").split():
+            (self.tree / "cgroup.procs").write_text(pid, encoding="ascii")
+        self.folder.rmdir()
+
+
+@pytest.fixture
+def group():
+    group = Group(GIB)
+    yield group
+    group.remove()
+
+
+def test_the_memory_limit_of_the_control_group_holds_and_not_for_what_a_master_sends(new_server, group):
+    master, server = new_server(tcp=True), new_server(tcp=True)
+    group.take(server.pid)
+    assert server.call("CONFIG", "SET", "maxmemory", "100gb") == OK  # which reads the limit again
+    assert server.call("CONFIG", "SET", "maxmemory", "0") == OK
+    text = server.call("BF.RESERVE", "k", "BITSPERKEY", "10", "1000000000").value
+    assert "and the memory limit of the control group is %d" % GIB in text
+    assert server.call("BF.RESERVE", "k", "BITSPERKEY", "10", "800000000") == OK
+    assert server.call("DEL", "k") == ONE
+    follow(server, master)
+    assert master.call("BF.RESERVE", "k", "BITSPERKEY", "10", "1000000000") == OK  # no page of it is touched
+    until_in_sync(server, master)
+    assert server.call("BF.INFO", "k", "CAPACITY").plain == [10**9]
+    assert server.call("REPLICAOF", "NO", "ONE") == OK
+
+
+def test_maxmemory_stands_in_the_place_of_the_machines_memory(call, limit):
+    limit(100 << 30 << 10)
+    assert TOO_LARGE.fullmatch(call("BF.RESERVE", "huge", "0.01", "10000000000000").value) is None
 
 
 @pytest.mark.parametrize(

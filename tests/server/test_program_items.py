@@ -31,15 +31,18 @@ class Window:
         return any(item in self.sets[start] for start in self.live(now_ms))
 
     def rotate(self, now_ms):
+        live = self.live(now_ms)
+        self.sets = {start: self.sets[start] for start in live}
+
+    def begin(self, now_ms):
         start = now_ms // self.step * self.step
         if start > max(self.sets, default=0):
+            self.rotate(start)
             self.sets[start] = set()
-            live = self.live(start)
-            self.sets = {start: self.sets[start] for start in live}
 
     def add(self, item, now_ms):
         is_new = not self.contains(item, now_ms)
-        self.rotate(now_ms)
+        self.begin(now_ms)
         self.sets[max(self.sets)].add(item)
         return is_new
 
@@ -58,14 +61,30 @@ class ForgetsLate(Window):
 class FollowsTheClockBack(Window):
     """Begins an older generation when the clock steps back."""
 
-    def rotate(self, now_ms):
-        self.sets.setdefault(now_ms // self.step * self.step, set())
-
     def add(self, item, now_ms):
         is_new = not self.contains(item, now_ms)
-        self.rotate(now_ms)
+        self.sets.setdefault(now_ms // self.step * self.step, set())
         self.sets[now_ms // self.step * self.step].add(item)
         return is_new
+
+
+class KeepsWhatIsDropped(Window):
+    """The clock steps back, and what was over is there again."""
+
+    def rotate(self, now_ms):
+        pass
+
+    def begin(self, now_ms):
+        self.sets.setdefault(max(now_ms // self.step * self.step, max(self.sets, default=0)), set())
+
+
+class DropsTooMuch(Window):
+    """The oldest generation, over or not."""
+
+    def rotate(self, now_ms):
+        super().rotate(now_ms)
+        if len(self.sets) > 1:
+            del self.sets[min(self.sets)]
 
 
 class DoesNotRefresh(Window):
@@ -104,7 +123,7 @@ def test_the_model_of_a_window_accepts_a_right_one(seconds, generations):
     assert faults_of_window(Window(seconds, generations), WindowItems(seconds, generations), 1) == []
 
 
-@pytest.mark.parametrize("wrong", [ForgetsEarly, ForgetsLate, FollowsTheClockBack, DoesNotRefresh])
+@pytest.mark.parametrize("wrong", [ForgetsEarly, ForgetsLate, FollowsTheClockBack, DoesNotRefresh, KeepsWhatIsDropped, DropsTooMuch])
 def test_the_model_of_a_window_notices_a_wrong_one(wrong):
     assert faults_of_window(wrong(60, 4), WindowItems(60, 4), 1)
 

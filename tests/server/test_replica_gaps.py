@@ -2,10 +2,12 @@
 makes a filter of another type than the client would have made, and nothing ends in an error to the
 master. A RedisBloom master's words still create RedisBloom's filters."""
 
+from pathlib import Path
+
 import pytest
 
 from filters import QUIET, follow, server_info, until, until_in_sync
-from redisbloom import DUMP_FILE, Master
+from redisbloom import DUMP_FILE, FIXTURES, Master
 from resp import OK, ONE, simple
 from test_redisbloom_master import errors_to_master, until_applied
 
@@ -109,3 +111,103 @@ def test_a_client_of_a_writable_replica_creates_our_type_while_it_loads(new_serv
     assert not call("CLIENT", "KILL", "TYPE", "replica").is_error  # which ends the load, and the master's child
     assert b"async_loading:1" in state.plain, "it was over before the client came"
     assert [answer.plain for answer in answers] == [1, [1], "bloomport", "bloomport", 1]
+
+# ---- Filters that no command of BF.* made: only the master knows that they are there ---------------
+
+
+def foreign_payload():
+    return FIXTURES["auto"].payload
+
+
+# What a client of a master of ours does to have a filter at `k`, where a filter of ours is at `own` or none.
+WITHOUT_CREATION = {
+    "RESTORE of ours": lambda call, payload: [("RESTORE", "k", 0, payload)],
+    "RESTORE of RedisBloom's": lambda call, payload: [("RESTORE", "k", 0, foreign_payload())],
+    "COPY": lambda call, payload: [("RESTORE", "first", 0, foreign_payload()), ("COPY", "first", "k")],
+    "RENAME": lambda call, payload: [("RESTORE", "first", 0, foreign_payload()), ("RENAME", "first", "k")],
+    "MOVE": lambda call, payload: [
+        ("SELECT", 1), ("RESTORE", "k", 0, foreign_payload()), ("MOVE", "k", 0), ("SELECT", 0)],
+    "SWAPDB": lambda call, payload: [
+        ("SELECT", 1), ("RESTORE", "k", 0, foreign_payload()), ("SWAPDB", 0, 1), ("SELECT", 0)],
+    "BF.LOADCHUNK": lambda call, payload: [("BF.LOADCHUNK", "k", it, data) for it, data in FIXTURES["auto"].chunks],
+}  # fmt: skip
+
+LOSSES = {"DEL": ("DEL", "k"), "FLUSHALL": ("FLUSHALL",), "RENAME": ("RENAME", "k", "elsewhere")}
+
+
+def own_payload(new_server):
+    source = new_server(config=QUIET)
+    assert source.call("BF.ADD", "k", "a") == ONE
+    return source.call("DUMP", "k").value
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("way", WITHOUT_CREATION)
+def test_a_replica_that_lost_a_filter_no_command_of_ours_made_makes_none_of_the_next_add(new_server, way, loss):
+    payload = own_payload(new_server)
+    master, replica = new_server(tcp=True, config=QUIET), new_server(tcp=True, config=WRITABLE)
+    follow(replica, master)
+    connection = master.connection()
+    for words in WITHOUT_CREATION[way](connection.call, payload):
+        assert not connection.call(*words).is_error
+    until_in_sync(replica, master)
+    assert replica.call("EXISTS", "k") == ONE
+    assert not replica.call(*LOSSES[loss]).is_error
+    assert connection.call("BF.ADD", "k", "new on the master") == ONE
+    until_in_sync(replica, master)
+    assert replica.call("TYPE", "k") == simple("none")
+    assert errors_to_master(replica) == []
+
+
+def test_a_replica_of_a_replica_learns_it_too(new_server):
+    """It comes to a stream that has begun, with a snapshot that only has RedisBloom's type."""
+    first, second, third = new_server(tcp=True, config=QUIET), new_server(tcp=True, config=QUIET), new_server(tcp=True, config=WRITABLE)
+    follow(second, first)
+    assert first.call("RESTORE", "k", 0, foreign_payload()) == OK
+    assert first.call("BF.ADD", "k", "the first add that this stream has") == ONE
+    until_in_sync(second, first)
+    follow(third, second)
+    assert first.call("RESTORE", "other", 0, foreign_payload()) == OK
+    connection = first.connection()
+
+    def has_learned():
+        """An add to a filter that it lost makes none."""
+        has_learned.n += 1
+        assert connection.call("BF.ADD", "k", "%d" % has_learned.n).plain in (0, 1)
+        until_in_sync(second, first)
+        until_in_sync(third, second)
+        third.call("DEL", "k")
+        connection.call("BF.ADD", "k", "again %d" % has_learned.n)
+        until_in_sync(second, first)
+        until_in_sync(third, second)
+        return third.call("TYPE", "k") == simple("none")
+
+    has_learned.n = 0
+    until(has_learned, "the replica's replica knows whose stream it has", 20)
+    assert errors_to_master(third) == []
+
+
+def test_a_replica_that_was_restarted_and_goes_on_where_it_was_learns_it_again(new_server):
+    """A partial resynchronisation brings no snapshot; its own file has RedisBloom's type only."""
+    master, replica = new_server(tcp=True, config=QUIET), new_server(tcp=True, config=WRITABLE)
+    follow(replica, master)
+    assert master.call("RESTORE", "k", 0, foreign_payload()) == OK
+    until_in_sync(replica, master)
+    replica.stop()
+    replica.start()
+    follow(replica, master)
+    assert replica.call("DEL", "k") == ONE
+    assert master.call("BF.ADD", "k", "x") == ONE
+    until_in_sync(replica, master)
+    assert replica.call("TYPE", "k") == simple("none")
+
+
+def test_a_replica_of_a_server_with_append_only_file_adds_no_words_to_it(new_server):
+    """What says whose stream it is, is for replicas: a file loses no filter."""
+    config = {**QUIET, "appendonly": "yes", "appendfsync": "always", "aof-use-rdb-preamble": "no"}
+    master, replica = new_server(tcp=True, config=config), new_server(tcp=True, config=QUIET)
+    follow(replica, master)
+    assert master.call("RESTORE", "k", 0, foreign_payload()) == OK
+    assert master.call("BF.ADD", "k", "x") == ONE
+    until_in_sync(replica, master)
+    assert b"BF.CARD" not in b"".join(path.read_bytes() for path in Path(master.directory).rglob("*.aof"))

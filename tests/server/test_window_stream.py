@@ -139,14 +139,39 @@ def test_the_name_of_the_command_is_canonical_after_a_step(call, clock, taken, n
     assert taken() == ["MULTI", "BF.ROTATE k %d" % NOW, *words, "EXEC"]
 
 
-def test_a_step_of_its_own_is_one_command_with_its_time(call, clock, taken):
+def test_what_is_dropped_is_one_command_with_the_start_of_the_newest(call, clock, taken):
+    reserve(call)
+    for _ in range(4):
+        call("BF.ADD", "k", "a")
+        clock.advance(STEP)
+    taken()
+    assert call("bf.rotate", "k") == OK
+    assert taken() == []
+    clock.advance(LIFE - 3 * STEP + 77)
+    assert call("bf.rotate", "k") == OK
+    assert taken() == ["BF.ROTATE k DROP %d" % (NOW + STEP)]
+    assert call("BF.ROTATE", "k") == OK
+    assert taken() == []
+
+
+def test_all_dropped_is_a_window_cleared(call, clock, taken):
+    """Which version 0.2.0 knows too."""
+    reserve(call)
+    call("BF.ADD", "k", "a")
+    clock.advance(LIFE)
+    taken()
+    assert call("BF.ROTATE", "k") == OK
+    assert taken() == ["BF.CLEAR k"]
+    assert call("BF.ROTATE", "k") == OK
+    assert taken() == []
+
+
+@pytest.mark.parametrize("words", [("DROP", NOW), (NOW, "DROP"), ("DROP",), ("DROP", 0)])
+def test_a_client_says_nothing_of_what_is_to_be_dropped(call, taken, words):
     reserve(call)
     call("BF.ADD", "k", "a")
     taken()
-    clock.advance(STEP + 77)
-    assert call("bf.rotate", "k") == OK
-    assert taken() == ["BF.ROTATE k %d" % (NOW + STEP)]
-    assert call("BF.ROTATE", "k") == OK
+    assert call("BF.ROTATE", "k", *words).is_error
     assert taken() == []
 
 
@@ -159,10 +184,10 @@ def test_transactions_and_scripts_have_the_same_commands_inside_their_own_multi(
         call(*words).plain
     assert call("EXEC") == array(ZERO, OK, ONE, ONE)
     assert taken() == ["MULTI", "BF.ROTATE k %d" % (NOW + STEP), "BF.ADD k a", "BF.ADD k b", "EXEC"]
-    clock.advance(STEP)
+    clock.advance(LIFE - STEP)
     script = "redis.call('BF.ROTATE', KEYS[1]) return redis.call('BF.MADD', KEYS[1], 'a', 'c', 'c')"
     assert call("EVAL", script, 1, "k").plain == [0, 1, 0]
-    assert taken() == ["MULTI", "BF.ROTATE k %d" % (NOW + 2 * STEP), "BF.MADD k a c", "EXEC"]
+    assert taken() == ["MULTI", "BF.ROTATE k DROP %d" % NOW, "BF.ROTATE k %d" % (NOW + LIFE), "BF.MADD k a c", "EXEC"]
     reply = call("EVAL", "return redis.pcall('BF.ROTATE', KEYS[1], ARGV[1])", 1, "k", NOW + 3 * STEP)
     assert reply.is_error and "BF.ROTATE takes a time only in a replication stream or an AOF" in reply.value
     assert taken() == []
@@ -250,6 +275,26 @@ def test_a_replica_has_the_same_bits_whatever_its_clock_shows(pair, skew, layout
     asked = names("i", 500)
     assert replica.call("BF.MEXISTS", "k", *asked) == master.call("BF.MEXISTS", "k", *asked)
     assert replica.call("BF.INFO", "k", "WINDOW") == master.call("BF.INFO", "k", "WINDOW")
+
+
+@pytest.mark.parametrize("skew", SKEWS.values(), ids=SKEWS)
+def test_a_replica_drops_what_its_master_drops_whatever_its_clock_shows(pair, skew):
+    master, replica = pair
+    replica.clock.set(skew)
+    reserve(master.call, "k", n=400)
+    for _ in range(4):
+        master.call("BF.MADD", "k", *names("a", 200)).plain
+        master.clock.advance(STEP)
+    held = []
+    for _ in range(8):
+        assert master.call("BF.ROTATE", "k") == OK
+        assert_agree(master, replica, "k")
+        held.append(len(layers_of(master.call, "k")))
+        master.clock.advance(STEP)
+    assert held[0] > 4 and held[-1] == 1 and len(set(held)) == 5
+    assert master.call("BF.INFO", "k", "ITEMS").plain == [0]
+    master.call("BF.ADD", "k", "new").plain
+    assert_agree(master, replica, "k")
 
 
 def test_a_replica_judges_age_by_its_own_clock_and_changes_nothing(pair):

@@ -33,6 +33,7 @@ static void assert_fault(const char *found, const char *expected, int line) {
 
 static const struct filter CLASSIC_FILTER = {.layout = LAYOUT_CLASSIC, .scheme = SCHEME_XXH64};
 static const struct filter FNV1A_FILTER = {.layout = LAYOUT_CLASSIC, .scheme = SCHEME_FNV1A};
+static const struct filter SIP13_FILTER = {.layout = LAYOUT_CLASSIC, .scheme = SCHEME_SIP13};
 static const struct filter BLOCKED_FILTER = {.layout = LAYOUT_BLOCKED, .scheme = SCHEME_XXH64};
 static const struct filter ESTIMATED_FILTER = {.is_estimated = true};
 static const struct filter FOREIGN_FILTER = {
@@ -52,6 +53,8 @@ static void fields_of_a_native_layer_have_limits(void **state) {
     LAYER_FAULT(f, NULL, NATIVE, .nhashes = 1);
     LAYER_FAULT(f, NULL, NATIVE, .nhashes = SIZING_MOST_HASHES);
     LAYER_FAULT(f, "hashes", NATIVE, .nhashes = SIZING_MOST_HASHES + 1);
+    LAYER_FAULT(SIP13_FILTER, NULL, NATIVE, .nhashes = SIZING_INCUMBENT_HASHES);
+    LAYER_FAULT(SIP13_FILTER, "hashes", NATIVE, .nhashes = SIZING_INCUMBENT_HASHES + 1);
     LAYER_FAULT(f, "capacity", NATIVE, .capacity = 0);
     LAYER_FAULT(f, NULL, NATIVE, .capacity = 1);
     LAYER_FAULT(f, NULL, NATIVE, .capacity = LIMITS_MAX_COUNT);
@@ -106,8 +109,8 @@ static void fields_of_a_foreign_layer_have_limits(void **state) {
     LAYER_FAULT(f, NULL, FOREIGN, .nbits = SIZING_MAX_BITS);
     LAYER_FAULT(f, "bits", FOREIGN, .nbits = SIZING_MAX_BITS + 8);
     LAYER_FAULT(f, "hashes", FOREIGN, .nhashes = 0);
-    LAYER_FAULT(f, NULL, FOREIGN, .nhashes = SIZING_FOREIGN_HASHES);
-    LAYER_FAULT(f, "hashes", FOREIGN, .nhashes = SIZING_FOREIGN_HASHES + 1);
+    LAYER_FAULT(f, NULL, FOREIGN, .nhashes = SIZING_INCUMBENT_HASHES);
+    LAYER_FAULT(f, "hashes", FOREIGN, .nhashes = SIZING_INCUMBENT_HASHES + 1);
     LAYER_FAULT(f, "capacity", FOREIGN, .capacity = 0);
     LAYER_FAULT(f, NULL, FOREIGN, .capacity = LIMITS_MAX_COUNT);
     LAYER_FAULT(f, "capacity", FOREIGN, .capacity = TOO_MANY);
@@ -131,7 +134,8 @@ static void fields_of_a_filter_have_limits(void **state) {
     struct layer layer = {NATIVE}, theirs = {FOREIGN}, blocked = {NATIVE, .nhashes = 8};
     blocked.nbits = 256;
 #define ONE .nlayers = 1, .layers = &layer, .error_rate = 0.01
-#define THEIRS .nlayers = 1, .layers = &theirs, .error_rate = 0.01, .is_foreign = true
+#define THEIRS                                                                                     \
+    .nlayers = 1, .layers = &theirs, .error_rate = 0.01, .is_foreign = true, .scheme = SCHEME_MURMUR
     FAULT(NULL, ONE);
     FAULT("number of layers", ONE, .nlayers = 0);
     FAULT("number of layers", ONE, .nlayers = LIMITS_MAX_LAYERS + 1);
@@ -142,6 +146,9 @@ static void fields_of_a_filter_have_limits(void **state) {
     FAULT(NULL, ONE, .expansion = LIMITS_MAX_EXPANSION);
     FAULT("expansion", ONE, .expansion = LIMITS_MAX_EXPANSION + 1);
     FAULT(NULL, THEIRS, .expansion = UINT32_MAX);
+    FAULT(NULL, ONE, .expansion = UINT32_MAX, .scheme = SCHEME_MURMUR); // imported from there
+    FAULT(NULL, ONE, .expansion = UINT32_MAX, .scheme = SCHEME_SIP13);
+    FAULT("expansion", ONE, .expansion = LIMITS_MAX_EXPANSION + 1, .scheme = SCHEME_LEVELDB);
     FAULT("error rate", ONE, .error_rate = 0);
     FAULT("error rate", ONE, .error_rate = 1);
     FAULT("error rate", ONE, .error_rate = NAN);

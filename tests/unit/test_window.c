@@ -501,6 +501,102 @@ static void without_memory_a_window_does_not_rotate(void **state) {
     filter_free(filter);
 }
 
+/* ---- Dropping ---- */
+
+/* Three generations, the second of two layers. */
+static struct filter *three_generations(void) {
+    struct filter *filter = window_for(60, 4);
+    for (uint64_t i = 0; i < 3; i++) {
+        for (uint64_t item = 0; item < (i == 1 ? 300 : 5); item++) {
+            add_at(filter, 1000 * i + item, NOW + 15000 * i);
+        }
+    }
+    assert_int_equal(generations_of(filter), 3);
+    assert_true(filter->nlayers > 3);
+    return filter;
+}
+
+static void drop(struct filter *filter, uint64_t start) {
+    struct filter *dropped = NULL;
+    assert_int_equal(window_drop(filter, start, &dropped), STATUS_OK);
+    filter_free(dropped);
+    assert_null(limits_fault(filter));
+    assert_int_equal(filter->loaded, filter_array_bytes(filter));
+}
+
+static void what_is_over_is_the_newest_start_whose_life_has_ended(void **state) {
+    (void)state;
+    struct filter *filter = three_generations();
+    uint64_t first = filter->layers[0].start;
+    assert_int_equal(window_over(filter, 0), 0); // the clock has stepped back
+    assert_int_equal(window_over(filter, first + 75000 - 1), 0);
+    assert_int_equal(window_over(filter, first + 75000), first);
+    assert_int_equal(window_over(filter, first + 90000 - 1), first);
+    assert_int_equal(window_over(filter, first + 90000), first + 15000);
+    assert_int_equal(window_over(filter, first + 105000), first + 30000);
+    assert_int_equal(window_over(filter, UINT64_MAX), first + 30000);
+    filter_free(filter);
+    filter = window_for(60, 4);
+    assert_int_equal(window_over(filter, UINT64_MAX), 0); // it has not begun
+    filter_free(filter);
+}
+
+static void generations_are_dropped_whole_and_the_others_stay_as_they_are(void **state) {
+    (void)state;
+    struct filter *filter = three_generations(), *before = copy_of(filter), *dropped = NULL;
+    uint64_t first = filter->layers[0].start;
+    drop(filter, first - 1);
+    assert_true(same_filter(filter, before));
+    assert_int_equal(window_drop(filter, first + 15000, &dropped), STATUS_OK);
+    assert_int_equal(dropped->nlayers, before->nlayers - 1);
+    assert_int_equal(filter->nlayers, 1);
+    assert_true(same_layer(&filter->layers[0], filter_newest(before)));
+    filter_free(dropped);
+    filter_free(before);
+    filter_free(filter);
+}
+
+static void a_window_that_is_left_with_nothing_is_as_if_cleared(void **state) {
+    (void)state;
+    for (int has_one = 0; has_one < 2; has_one++) {
+        struct filter *filter = three_generations();
+        bool changed;
+        if (has_one) drop(filter, filter->layers[0].start + 15000);
+        struct filter *cleared = copy_of(filter);
+        filter->is_estimated = cleared->is_estimated = true;
+        drop(filter, filter_newest(filter)->start);
+        assert_int_equal(filter_empty(cleared, &changed), STATUS_OK);
+        assert_true(changed && same_filter(filter, cleared));
+        assert_int_equal(window_over(filter, UINT64_MAX), 0);
+        assert_true(add_at(filter, 1, NOW).added); // and begins where the clock is
+        filter_free(cleared);
+        filter_free(filter);
+    }
+}
+
+static void without_memory_a_window_drops_nothing(void **state) {
+    (void)state;
+    for (uint64_t upto = 0; upto < 3; upto++) {
+        struct filter *filter = three_generations(), *before = copy_of(filter), *dropped = NULL;
+        enum status st = STATUS_NOMEM;
+        long failed = 0;
+        for (; st == STATUS_NOMEM; failed++) {
+            long live = spy.live;
+            spy_fail_at(failed + 1);
+            st = window_drop(filter, filter->layers[0].start + 15000 * upto, &dropped);
+            spy_fail_at(0);
+            if (st != STATUS_NOMEM) break;
+            assert_true(same_filter(filter, before) && spy.live == live);
+            assert_null(dropped);
+        }
+        assert_int_equal(st, STATUS_OK);
+        assert_int_equal(failed, 2); // the list of layers, what is dropped
+        filter_free(dropped);
+        filter_free(before);
+        filter_free(filter);
+    }
+}
+
 static void estimates_end_when_all_that_was_estimated_is_dropped(void **state) {
     (void)state;
     struct filter *filter = window_for(60, 4);
@@ -556,6 +652,10 @@ int main(void) {
         spied(a_window_is_held_to_max_bytes_to_the_byte),
         spied(a_window_whose_counts_have_no_room_does_not_rotate),
         spied(without_memory_a_window_does_not_rotate),
+        spied(what_is_over_is_the_newest_start_whose_life_has_ended),
+        spied(generations_are_dropped_whole_and_the_others_stay_as_they_are),
+        spied(a_window_that_is_left_with_nothing_is_as_if_cleared),
+        spied(without_memory_a_window_drops_nothing),
         spied(estimates_end_when_all_that_was_estimated_is_dropped),
         spied(what_cannot_be_a_window_is_refused),
     };
