@@ -81,12 +81,14 @@ NEIGHBOUR_OBJ = $(OBJ)/tests/server/neighbour.o
 NEIGHBOUR_SO = $(OBJ)/neighbour.so
 CLOCK_OBJ = $(OBJ)/tests/support/clock.o
 CLOCK_SO = $(OBJ)/clock.so
+STILL_OBJ = $(OBJ)/tests/bench/still.o
+STILL_SO = $(STILL_OBJ:.o=.so)
 # Version 0.1.0, where the history has it: test_upgrade and test_old_replica.
 OLD_SO = $(if $(filter musl,$(FLAVOUR)),,build/0.1.0/bloomport.so)
 OLD_CC = cc
 FUZZ_SHARED = $(addprefix $(OBJ)/tests/fuzz/,fuzz.o $(if $(FUZZER),,replay.o))
 # Compiled by the Makefile's two rules, without redismodule.h and with it.
-PURE_PROGRAM_OBJ = $(addsuffix .o,$(UNIT) $(FUZZ) $(LARGE) $(STUDY) $(BENCH)) $(FUZZ_SHARED) $(CLOCK_OBJ)
+PURE_PROGRAM_OBJ = $(addsuffix .o,$(UNIT) $(FUZZ) $(LARGE) $(STUDY) $(BENCH)) $(FUZZ_SHARED) $(CLOCK_OBJ) $(STILL_OBJ)
 GLUE_TEST_OBJ = $(FLOOR_OBJ) $(FAULTS_OBJ) $(NEIGHBOUR_OBJ)
 
 # The module with an allocator that fails on demand: tests/server/faults.c. The linker wraps calls of
@@ -104,7 +106,9 @@ $(FLOOR_SO): $(FLOOR_OBJ)
 # sanitizer's runtime is ready.
 $(CLOCK_OBJ) $(CLOCK_SO): SANITIZE =
 $(CLOCK_SO): $(CLOCK_OBJ)
-$(NEIGHBOUR_SO) $(FLOOR_SO) $(CLOCK_SO):
+# A server that does the same in every run, to count its instructions: tests/bench/still.c.
+$(STILL_SO): $(STILL_OBJ)
+$(NEIGHBOUR_SO) $(FLOOR_SO) $(CLOCK_SO) $(STILL_SO):
 	$(SAY) LINK $@
 	$(Q)$(CC) $(SANITIZE) $(LDFLAGS) -shared -o $@ $^
 
@@ -250,10 +254,12 @@ fuzz-server: $(SO) $(FAULTS_SO) | $(DEPS) ## mutated RESTOREs, chunks, imports a
 
 ##@ Measure it
 .PHONY: bench bench-plot bench-core bench-distances bench-instructions bench-tool bench-merge study soak
+# SERVER=redis-8.0: one of the servers of test-servers, and not REDIS_SERVER.
+CHOSEN_SERVER = $(if $(SERVER),$$($(PYTHON) tests/support/servers.py --fetch --only $(SERVER) | tail -n 1),$(REDIS_SERVER))
 # N=, ROUNDS=, SECONDS=, ROWS=, SIZES= and PEER= reach it as environment; see tests/bench/bench.py.
 RUN_BENCH = BLOOMPORT_SO='$(abspath $(SO))' BENCH_BUILT='$(abspath $(OBJ))/tests/bench' \
-            BLOOMPORT_CLOCK_SO='$(abspath $(CLOCK_SO))' REDIS_SERVER='$(REDIS_SERVER)' $(PYTHON) tests/bench/bench.py
-bench: $(SO) $(BENCH) $(FLOOR_SO) | $(CLOCK_SO) $(DEPS) ## CPU per item against doing nothing, and PEER=other.so: N= ROUNDS= ROWS=
+            BLOOMPORT_CLOCK_SO='$(abspath $(CLOCK_SO))' REDIS_SERVER="$(CHOSEN_SERVER)" $(PYTHON) tests/bench/bench.py
+bench: $(SO) $(BENCH) $(FLOOR_SO) | $(CLOCK_SO) $(DEPS) ## CPU per item against doing nothing, and PEER=other.so: N= ROUNDS= SERVER= ROWS= (typical: small and grown filters)
 	@$(RUN_BENCH)
 
 bench-plot: $(SO) $(BENCH) $(FLOOR_SO) | $(DEPS) ## measure speed against filter size, draw tests/bench/speed.svg: SIZES="256K 1G"
@@ -270,8 +276,11 @@ bench-distances: | $(DEPS) ## other prefetch distances than 8 items and 3 lines 
 	    $(MAKE) -s --no-print-directory FLAVOUR=distance-$$pair bench-core SIZES='$(or $(SIZES),238M)' \
 	        CFLAGS="$(CFLAGS) -DPROBE_ITEMS=$${pair%,*} -DFIRST_HASHES=$${pair#*,}" | grep '^|.*batch'; done
 
-bench-instructions: $(BENCH) | $(DEPS) ## instructions per item of BLOCKED, plain C against AVX2 or NEON
-	@$(PYTHON) tests/bench/instructions.py $(OBJ)/tests/bench/instructions $(EMULATOR)
+# ROWS=typical counts those of a real server under callgrind, PEER= beside it.
+COUNTS_SERVER = $(filter typical,$(ROWS))
+bench-instructions: $(BENCH) $(if $(COUNTS_SERVER),$(SO) $(STILL_SO)) | $(DEPS) ## instructions per item of BLOCKED, plain C against AVX2 or NEON; ROWS=typical: of a server's commands, PEER= SERVER=
+	@$(if $(COUNTS_SERVER),BLOOMPORT_SO='$(abspath $(SO))' BENCH_STILL_SO='$(abspath $(STILL_SO))' REDIS_SERVER="$(CHOSEN_SERVER)" \
+	    $(PYTHON) tests/bench/typical_instructions.py,$(PYTHON) tests/bench/instructions.py $(OBJ)/tests/bench/instructions $(EMULATOR))
 
 bench-tool: $(TOOL) $(BENCH) | $(DEPS) ## `bloomport build` against reading and hashing the file; memory of check: N= ROUNDS=
 	@$(PYTHON) tests/bench/tool.py $(abspath $(TOOL)) $(abspath $(OBJ))/tests/bench/read_items
@@ -285,7 +294,7 @@ study: $(call chosen,$(STUDY)) | $(DEPS) ## build and run the experiments of tes
 # MINUTES=, SEED= and SERVER=valkey-9, one of those of test-servers.
 soak: $(SO) | $(CLOCK_SO) $(DEPS) ## a mixed load with every answer checked, saves, evictions, restarts, a replica: MINUTES= SERVER=
 	@$(TEST_ENV) BLOOMPORT_SO='$(abspath $(SO))' MINUTES='$(MINUTES)' SEED='$(SEED)' \
-	    REDIS_SERVER="$(if $(SERVER),$$($(PYTHON) tests/support/servers.py --fetch --only $(SERVER) | tail -n 1),$(REDIS_SERVER))" \
+	    REDIS_SERVER="$(CHOSEN_SERVER)" \
 	    $(PYTHON) -B tests/soak/soak.py
 
 coverage: ## `make test` with every line of module/ and rdb/ counted; prints the lines that were not run

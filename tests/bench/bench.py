@@ -8,7 +8,8 @@ Environment, all optional:
               short rounds) create save small sizes; default speed create save small. forget: windows
               and COUNTING beside CLASSIC (forget.py), N 20000000 by default. keyed: HASH SIP13
               beside CLASSIC (keyed.py), N as there. bulk: BF.BULKEXISTS and BF.BULKADD (bulk_rows.py).
-              blocking: how long one command holds the server (blocking.py), no N
+              blocking: how long one command holds the server (blocking.py), no N. typical: single
+              commands on filters that are small, grown or new (typical.py), no N and no SECONDS
     SIZES     filter sizes of the part `sizes`, default "256K 1M 4M 16M 64M 256M 1G 4G"
     PEER      path of another module with BF.*: the same load on a server of its own
     REDIS_SERVER, BLOOMPORT_SO    as for the tests
@@ -35,6 +36,8 @@ import other_rows
 import plot
 import report
 import speed
+import typical
+import typical_report
 
 OUT = REPO / "build" / "bench"
 PICTURE = REPO / "tests" / "bench" / "speed.svg"
@@ -51,7 +54,7 @@ def parse_size(text):
 
 
 def command_line(target):
-    names = ("N", "ROUNDS", "SECONDS", "ROWS", "SIZES", "PEER")
+    names = ("N", "ROUNDS", "SECONDS", "ROWS", "SIZES", "PEER", "SERVER")
     given = ["%s=%s" % (name, shlex.quote(os.environ[name])) for name in names
              if os.environ.get(name)]
     return " ".join(["make", target] + given)
@@ -77,6 +80,8 @@ def measure(parts, n, rounds, seconds, sizes):
         results["bulk"] = bulk_rows.measure(n, rounds, seconds)
     if "blocking" in parts:
         results["blocking"] = blocking.measure(rounds)
+    if "typical" in parts:
+        results["typical"] = typical.measure(rounds)
     for name, module in other_rows.contenders():
         if "create" in parts:
             results.setdefault("create", {})[name] = other_rows.measure_create(name, module)
@@ -108,7 +113,7 @@ def as_json(results):
         out["rows"] = [{"row": row, "variant": name, "runs": [run.as_json() for run in runs]}
                        for row, named in results["rows"].runs.items()
                        for name, runs in named.items()]
-    for part in {"forget", "keyed", "bulk"} & set(out):
+    for part in {"forget", "keyed", "bulk", "typical"} & set(out):
         out[part] = as_json(results[part])
     return out
 
@@ -123,7 +128,7 @@ def main(arguments):
         bulk_report.write_into(PAGE, (OUT / "bulk.md").read_text())
         return
     parts = ["sizes"] if wants_plot else setting("ROWS", "speed create save small").split()
-    unknown = set(parts) - {"speed", "contract", "create", "save", "small", "sizes", "forget", "keyed", "bulk", "blocking"}
+    unknown = set(parts) - {"speed", "contract", "create", "save", "small", "sizes", "forget", "keyed", "bulk", "blocking", "typical"}
     if unknown:
         sys.exit("ROWS: not known: " + " ".join(sorted(unknown)))
     sizes = [parse_size(text) for text in setting("SIZES", "256K 1M 4M 16M 64M 256M 1G 4G").split()]
@@ -136,6 +141,8 @@ def main(arguments):
     if "bulk" in results:
         (OUT / "bulk.md").write_text(bulk_report.document_tables(results["bulk"]) + "\n")
         print("\n" + bulk_report.markdown(results["bulk"]))
+    if "typical" in results:
+        print("\n" + typical_report.times_table(results["typical"]))
     if wants_plot:
         PICTURE.write_text(plot.svg(as_json(results)))
         say("wrote %s" % PICTURE)

@@ -8,15 +8,20 @@ microsecond. (Other programs still evict its cache lines: measure on a quiet mac
 import json
 import os
 import platform
+import re
 import subprocess
 import sys
+import threading
 import time
+from itertools import islice
 from pathlib import Path
 
 REPO = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(REPO / "tests" / "server"))
 
-from redis_server import MODULE, Server  # noqa: E402, F401 (tests/server has it; others import MODULE from here)
+# tests/server has them; others import MODULE and REDIS_SERVER from here
+from redis_server import MODULE, REDIS_SERVER, Server  # noqa: E402, F401
+from resp import encode  # noqa: E402
 
 BUILT = Path(os.environ.get("BENCH_BUILT", REPO / "build" / "release" / "tests" / "bench"))
 LOAD = str(BUILT / "load")
@@ -140,6 +145,37 @@ def run_load(server, command, key, batch, count, **options):
         server.check_alive()
         raise RuntimeError(done.stderr.strip())
     return Measurement(server.cpu_seconds() - before, json.loads(done.stdout))
+
+
+END = b"all commands are answered"
+AT_ONCE = 200
+
+
+def exchange(connection, commands):
+    """Sends all commands in one pipeline and returns the bytes of their replies; an error among them is an
+    exception. A thread sends, so that the server always finds more to read; nothing is parsed before the
+    last reply is there."""
+    data = b"".join(map(encode, commands)) + encode(("ECHO", END))
+    sender = threading.Thread(target=connection.socket.sendall, args=(data,))
+    sender.start()
+    replies, last = bytearray(), b"$%d\r\n%s\r\n" % (len(END), END)
+    while not replies.endswith(last):
+        part = connection.socket.recv(1 << 20)
+        if not part:
+            raise ConnectionError("the server closed the connection")
+        replies += part
+    sender.join()
+    error = re.search(rb"(?:^|\r\n)(-.*)\r\n", replies)
+    if error:
+        raise RuntimeError("the server answered " + error[1].decode())
+    return bytes(replies[:-len(last)])
+
+
+def exchange_many(connection, commands):
+    """So many that they do not fit into memory; the replies are dropped."""
+    commands = iter(commands)
+    while piece := list(islice(commands, AT_ONCE)):
+        exchange(connection, piece)
 
 
 def say(text):
