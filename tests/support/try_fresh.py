@@ -33,7 +33,8 @@ INSIDE = """
 mount -t proc proc "$1/proc"
 mount --rbind /dev "$1/dev"
 mount --rbind /sys "$1/sys"
-exec chroot "$1" sh -euc "cd /root/bloomport && $2"
+exec chroot "$1" sh -euc "cd /root/bloomport
+$2"
 """
 # `make run` goes on until its process namespace ends, which is when this script does.
 RUN = """
