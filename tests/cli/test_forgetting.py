@@ -183,7 +183,7 @@ def test_info_counts_counters(counting):
     facts = info(path)
     assert facts["layout"] == "counting" and facts["window"] is None and "bits" not in facts
     assert facts["bytes"] == (facts["counters"] + 1) // 2 == path.stat().st_size - FIXED - LAYER - 8
-    assert facts["layers"][0]["counters"] == facts["counters"] and facts["items"] == 100
+    assert facts["layers"][0]["counters"] == facts["counters"] and facts["items"] == 200
     nibbles = [half for byte in path.read_bytes()[FIXED + LAYER + 8:] for half in (byte & 15, byte >> 4)]
     assert facts["ones"] == sum(count > 0 for count in nibbles)
     text = run("info", path).decode()

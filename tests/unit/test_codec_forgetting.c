@@ -170,11 +170,47 @@ static uint64_t golden_hash(struct filter *filter) {
     return hash_checksum(header.bytes, header.len);
 }
 
+/* Every field and every byte of the bits counts. */
+static void two_filters_are_the_same_if_they_are_saved_as_the_same_bytes(void **state) {
+    (void)state;
+    struct filter *filter = small_counting(), *other = small_counting();
+    struct layer *layer = &other->layers[0];
+    assert_true(codec_is_same(filter, other));
+    spy_fail_at(1);
+    assert_false(codec_is_same(filter, other)); // there is no memory to tell
+    spy_fail_at(0);
+    uint8_t *last = &layer->bits[layer_array_bytes(layer) - 1];
+    *last ^= 1;
+    assert_false(codec_is_same(filter, other));
+    *last ^= 1;
+    layer->items++;
+    assert_false(codec_is_same(filter, other));
+    layer->items--;
+    other->is_estimated = true;
+    assert_false(codec_is_same(filter, other));
+    other->is_estimated = false;
+    other->is_foreign = true;
+    assert_false(codec_is_same(filter, other));
+    other->is_foreign = false;
+    other->error_rate = 0.02;
+    assert_false(codec_is_same(filter, other));
+    other->error_rate = filter->error_rate;
+    assert_true(codec_is_same(filter, other));
+    struct filter *window = small_window();
+    assert_false(codec_is_same(filter, window)); // it has more layers
+    filter_free(window);
+    filter_free(filter);
+    filter_free(other);
+}
+
 /* A change of any byte is a change of the format. */
 static void known_filters_have_their_golden_bytes(void **state) {
     (void)state;
     assert_int_equal(golden_hash(small_window()), UINT64_C(0x7af12e0891837cae));
-    assert_int_equal(golden_hash(small_counting()), UINT64_C(0x3cfc7495de3c5275));
+    assert_int_equal(golden_hash(small_counting()), UINT64_C(0x7721eb17304f8b80));
+    struct filter *older = small_counting();
+    older->layers[0].items = 30; // as 0.2.0 counted: no item twice
+    assert_int_equal(golden_hash(older), UINT64_C(0x3cfc7495de3c5275));
     assert_int_equal(golden_hash(small_keyed()), UINT64_C(0x86c8ca79a425da08));
 }
 
@@ -318,7 +354,9 @@ static void fields_of_a_counting_filter_have_limits(void **state) {
         {"k 31", LAYER(0, IN_NHASHES), 4, 31, BAD},
         {"no items but counters", LAYER(0, IN_ITEMS), 8, 0, STATUS_OK},
         {"items as the capacity", LAYER(0, IN_ITEMS), 8, 50, STATUS_OK},
-        {"items over the capacity", LAYER(0, IN_ITEMS), 8, 51, BAD},
+        {"items over the capacity", LAYER(0, IN_ITEMS), 8, 51, STATUS_OK},
+        {"items 2^63-1", LAYER(0, IN_ITEMS), 8, INT64_MAX, STATUS_OK},
+        {"items 2^63", LAYER(0, IN_ITEMS), 8, (uint64_t)INT64_MAX + 1, BAD},
         {"items 2^64-1", LAYER(0, IN_ITEMS), 8, UINT64_MAX, BAD},
         {"more ones than counters", LAYER(0, IN_ONES), 8, 100000, BAD},
         {"as many bytes as bits", AT_LOADED, 8, 70, BAD},
@@ -452,6 +490,7 @@ int main(void) {
         spied(plain_filters_stay_version_1),
         spied(the_fields_of_a_window_are_where_the_document_says),
         spied(the_fields_of_a_counting_filter_are_where_the_document_says),
+        spied(two_filters_are_the_same_if_they_are_saved_as_the_same_bytes),
         spied(known_filters_have_their_golden_bytes),
         spied(every_flipped_byte_is_refused),
         spied(every_truncation_and_extension_is_refused_even_with_a_good_checksum),
