@@ -292,8 +292,8 @@ study: $(call chosen,$(STUDY)) | $(DEPS) ## build and run the experiments of tes
 	@set -e; for program in $(call chosen,$(STUDY)); do $$program; done
 
 # MINUTES=, SEED= and SERVER=valkey-9, one of those of test-servers.
-soak: $(SO) | $(CLOCK_SO) $(DEPS) ## a mixed load with every answer checked, saves, evictions, restarts, a replica: MINUTES= SERVER=
-	@$(TEST_ENV) BLOOMPORT_SO='$(abspath $(SO))' MINUTES='$(MINUTES)' SEED='$(SEED)' \
+soak: $(SO) $(TOOL) | $(CLOCK_SO) $(DEPS) ## a mixed load with every answer checked, saves, evictions, restarts, a replica: MINUTES= SERVER=
+	@$(TEST_ENV) BLOOMPORT_SO='$(abspath $(SO))' BLOOMPORT_TOOL='$(abspath $(TOOL))' MINUTES='$(MINUTES)' SEED='$(SEED)' \
 	    REDIS_SERVER="$(CHOSEN_SERVER)" \
 	    $(PYTHON) -B tests/soak/soak.py
 

@@ -183,7 +183,6 @@ bool limits_items_are_exact(const struct filter *filter) {
 const char *limits_obstacle_to_native(const struct filter *filter) {
     struct filter native = *filter; // only its fields are looked at
     native.is_foreign = false;
-    if (native.expansion > LIMITS_MAX_EXPANSION) return "expansion";
     return sums_fault(&native);
 }
 

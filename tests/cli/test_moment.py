@@ -12,56 +12,9 @@ from test_copy import Between, other, other_server, urls  # noqa: F401  (fixture
 from test_push import dump, heed_signals
 from test_tool import TOOL, WORDS, r, run, server  # noqa: F401  (fixtures)
 
+from churn import adding, assert_is_one_moment, batch, pieces, replacing
 from filters import Writer, follow, until
 from redis_server import Server
-
-BATCH = 500  # items, which one command adds or deletes
-
-
-def batch(n):
-    return ["%d:%d" % (n, i) for i in range(BATCH)]
-
-
-REPLACE = """local function batch(n) local t = {}; for i = 1, %d do t[i] = n .. ':' .. i - 1 end return unpack(t) end
-redis.call('BF.MADD', KEYS[1], batch(ARGV[1])); redis.call('BF.DEL', KEYS[1], batch(ARGV[1] - 1)) return 1""" % BATCH
-
-
-def replacing():
-    """Adds a batch and deletes the one before it: one batch is there at a time, and the header hardly ever changes."""
-    yield "BF.MADD", "k", *batch(0)
-    for n in range(1, 1_000_000):
-        yield "EVAL", REPLACE, 1, "k", n
-
-
-def adding():
-    for n in range(1_000_000):
-        yield "BF.MADD", "k", *batch(n)
-
-
-def pieces(client, key):
-    found, iterator = [], 1
-    while iterator:
-        iterator, data = client.execute_command("BF.SCANDUMP", key, iterator)
-        found.append(data)
-    return found
-
-
-def assert_is_one_moment(client, reserve, commands, begun):
-    """What the filter holds is what some number of the commands leave, to the last bit. It was read after the first `begun`
-    of them, and one may be under way."""
-    there = range(begun - 2, len(commands) + 1)
-    if commands[-1][0] == "EVAL":
-        there = [n for n in there if client.execute_command("BF.EXISTS", "k", "%d:0" % n)]
-        assert len(there) == 1
-    else:
-        there = range(client.execute_command("BF.CARD", "k") // BATCH)
-        assert begun - 1 <= len(there) <= len(commands)
-    client.execute_command("BF.RESERVE", "again", *reserve)
-    client.execute_command("BF.BULKADD", "again", "LINES", "\n".join(item for n in there for item in batch(n)))
-    assert pieces(client, "k") == pieces(client, "again")
-    assert client.execute_command("BF.CARD", "k") == client.execute_command("BF.CARD", "again") == len(there) * BATCH
-    client.delete("again")
-
 
 COUNTING = ("BITSPERKEY", 8, 6_000_000, "LAYOUT", "COUNTING")  # 24 MB: a header and two pieces
 PLAIN = ("BITSPERKEY", 32, 6_000_000)  # as many bytes
@@ -99,7 +52,7 @@ def moved_under_churn(writer, move, other, reserve, times, lag=False, **words): 
         for _ in range(times):
             begun = 2 if lag else len(writer.acknowledged)
             move(**words)
-            assert_is_one_moment(other, reserve, list(writer.sent), begun)
+            assert_is_one_moment(other.execute_command, "k", reserve, list(writer.sent), begun)
             other.flushall()
     finally:
         writer.finish()
@@ -203,14 +156,14 @@ def test_a_window_that_forgets_a_generation_meanwhile_is_one_moment(other, other
         client.execute_command("BF.MADD", "k", *WORDS)
         source.clock.advance(1_800_000)
         client.execute_command("BF.MADD", "k", *WORDS[:100])
-        assert len(pieces(client, "k")) == 5
+        assert len(pieces(client.execute_command, "k")) == 5
 
         def forget(other_client):
             source.clock.advance(36_000_000)
             other_client.execute_command("BF.MADD", "k", *WORDS[100:200])
 
         copied_while(forget, source, other_server)
-        assert dump(other, "k") == dump(client, "k") and len(pieces(client, "k")) == 3
+        assert dump(other, "k") == dump(client, "k") and len(pieces(client.execute_command, "k")) == 3
 
 
 def large_and_touched(r):  # noqa: F811

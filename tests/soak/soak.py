@@ -15,6 +15,8 @@ Between blocks: FLUSHALL (twice in a server's life: used memory after the second
 first and at most LEAK_BYTES more; then the same work is done again and again, and takes no byte), a
 restart (kill -9 with AOF, SHUTDOWN SAVE with AOF, DEBUG RELOAD from RDB, in turn; the digest is the
 same after it), and now and then a kill -9 of the replica.
+While the workers rest, `bloomport copy` reads a COUNTING filter that a writer changes, from the master and from the
+replica: each copy must be the filter as it was at one moment.
 Each cycle ends with PROGRAMS random programs (tests/server/programs.py) on servers of their own, while the
 workers rest. Their seeds are new ones, unless SEED is given, and printed: a failure says how to run it again.
 BLOOMPORT_PROGRAM_COMMANDS is their length.
@@ -24,18 +26,22 @@ The last line has operations, checks and faults; the exit status is 1 if there w
 import os
 import random
 import statistics
+import subprocess
 import sys
 import threading
 import time
 from collections import Counter
+from pathlib import Path
 
 from worker import SHARED, Fault, Worker  # first: it sets the path to tests/server
 
-from filters import QUIET, follow, server_info, until, until_in_sync
+from churn import assert_is_one_moment, replacing
+from filters import QUIET, Writer, follow, server_info, until, until_in_sync
 from program_run import report, run
 from redis_server import Server
 from resp import OK, integer
 
+TOOL = os.environ.get("BLOOMPORT_TOOL", str(Path(__file__).resolve().parents[2] / "build" / "bloomport"))
 MINUTES = float(os.environ.get("MINUTES") or 1)
 SEED = int(os.environ.get("SEED") or 1)
 PROGRAMS = 3
@@ -102,7 +108,7 @@ class Soak:
         for worker in self.workers:
             worker.start()
         self.state.rest()
-        self.counts = dict.fromkeys("checkpoints saves rewrites evicted expired restarts flushes programs".split(), 0)
+        self.counts = dict.fromkeys("checkpoints saves rewrites evicted expired restarts flushes copies programs".split(), 0)
         self.growths, self.leaks = [], []
 
     def connect(self):
@@ -283,8 +289,34 @@ class Soak:
         self.make_shared()
         self.block()
         self.restart()
+        self.copy_in_use()
         for _ in range(PROGRAMS):
             self.program()
+
+    def copy_in_use(self):
+        """Two pieces, read at once if need be; and five, of which the server makes a copy of its own."""
+        def ask(*words):
+            return self.call(*words).plain
+
+        for capacity, sources in (6_000_000, [self.master, self.replica] * 2), (20_000_000, [self.master]):
+            reserve = ("BITSPERKEY", 8, capacity, "LAYOUT", "COUNTING")
+            assert self.call("BF.RESERVE", "k", *reserve) == OK
+            writer = Writer(self.master.socket, replacing())
+            writer.until_acknowledged(10)
+            until(lambda: self.replica.call("EXISTS", "k").plain, "the replica has it")
+            try:
+                for source in sources:
+                    begun = len(writer.acknowledged) if source is self.master else 2
+                    copy = subprocess.run([TOOL, "copy", "--from", source.socket, "--to", self.master.socket, "--key", "k", "--key-to",
+                                           "moved"], stderr=subprocess.PIPE, check=False)
+                    if copy.returncode:
+                        raise Fault("copy: %s" % copy.stderr.decode())
+                    assert_is_one_moment(ask, "moved", reserve, list(writer.sent), begun)
+                    ask("DEL", "moved")
+                    self.counts["copies"] += 1
+            finally:
+                writer.finish()
+            ask("DEL", "k")
 
     def program(self):
         seed = PROGRAM_SEEDS.getrandbits(32)
