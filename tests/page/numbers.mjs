@@ -23,6 +23,16 @@ function lookedUp(hex, variant, items) {
   return { format, m, k, answers: filter.hasLookups ? items.map((item) => Number(filter.has(fromHex(item)))).join("") : null };
 }
 
+// What the viewer shows of a file of layers, and its answers.
+function layered(path, items) {
+  const filter = openFilter(new Uint8Array(readFileSync(path)));
+  const { format, layout, hash, m, ones, layers, estimatedItems, currentErrorRate, items: counted, capacity, arrayBytes, question } = filter;
+  const answers = filter.hasLookups ? items.map((item) => Number(filter.has(fromHex(item)))).join("") : null;
+  const set = items.map((item) => filter.hasLookups && filter.positions(fromHex(item)).every((p) => filter.isSet(p)));
+  return { format, layout, hash, m, ones, layers: layers.length, estimatedItems, currentErrorRate, counted, capacity, arrayBytes,
+           question, answers, set, k: layers.map((layer) => layer.k), parts: filter.fillOfParts(64).parts.length };
+}
+
 const positions = (hex, variant, items) => items.map((item) => openFilter(fromHex(hex), variant ?? undefined).positions(fromHex(item)));
 
 // Why a file is refused; null if it is opened.
@@ -48,6 +58,7 @@ const functions = {
   duration: (seconds, round) => duration(seconds, Math[round]),
   errorRate,
   firstLayer,
+  layered,
   layersFor,
   lookedUp,
   murmur128: (hex, hasSigns) => murmur128(fromHex(hex), hasSigns).map(String),

@@ -419,6 +419,29 @@ def test_a_filter_of_another_library_shows_its_m_and_k_and_hash(browser, name):
         assert asked(page, ["a", "b"]) == [] and "bloomport check" in page.text("answers")
 
 
+def test_what_build_and_pull_write_is_shown_with_its_layers_and_counts(browser, server, tmp_path):
+    words, path = [f"user:{i}" for i in range(900)], tmp_path / "f"
+    build = [TOOL, "build", "--error", "0.05", "--capacity", "100", "--expansion", "2", "-q", "-o", path]
+    subprocess.run(build, input="\n".join(words[:700]).encode(), check=True)
+    page = browser.page()
+    page.drop("users.bloom", path.read_bytes())
+    assert page.text("kind") == "format dump, layout CLASSIC, 3 layers, 5 hashes, XXH64"
+    items = json.loads(subprocess.run([TOOL, "info", "--json", path], stdout=subprocess.PIPE, check=True).stdout)["items"]
+    assert page.text("estimate-sub") == "%d counted, capacity 700: %.1f %% used" % (items, items / 7)
+    assert not page.find("hash-choice").is_displayed()
+    expected = subprocess.run([TOOL, "check", path], input="\n".join(words).encode(), stdout=subprocess.PIPE, check=True).stdout
+    assert [word for answer, word in asked(page, words) if answer] == expected.decode().split()
+    server.call("FLUSHALL")
+    server.call("BF.RESERVE", "c", 0.01, 1000, "LAYOUT", "COUNTING").plain
+    add_all(server.call, "c", words[:500])
+    subprocess.run([TOOL, "pull", "--key", "c", "-s", server.socket, "-q", "-o", path], check=True)
+    page.drop("c.bloom", path.read_bytes())
+    assert page.text("kind") == "format dump, layout COUNTING, 7 hashes, XXH64"
+    assert page.text("size-sub") == f"{(layers_of(server.call, 'c')[0].bits + 1) // 2:,} bytes of counters"
+    assert all(answers_of(page, words[:500]))
+    assert sum(answers_of(page, words[500:])) < 5  # 400 lookups at 2.5e-4, half full: 0.1 expected, 5 is 15 sigmas
+
+
 CASSANDRA_NAMES = {"old": "ks-table-jb-1-Filter.db", "3.x": "mc-7-big-Filter.db", "4.x": "nb-1-big-Filter.db"}
 
 

@@ -28,6 +28,8 @@ from foreign_formats import SAMPLES, Go, Guava, Spark  # noqa: E402
 from foreign_hashes import murmur3_128, murmur3_32, spark_hash  # noqa: E402
 from formats_model import parquet_header  # noqa: E402
 from redis_server import served  # noqa: E402
+from redisbloom import FIXTURES as REDISBLOOM  # noqa: E402
+from valkeybloom import FIXTURES as VALKEYBLOOM  # noqa: E402
 
 TOOL = os.environ.get("BLOOMPORT_TOOL", str(REPO / "build" / "bloomport"))
 
@@ -378,6 +380,141 @@ def test_a_damaged_file_of_another_library_is_refused_by_what_is_wrong(name):
     data, words = DAMAGED[name]
     (text,) = page([["complaintOf", data.hex(), None]])
     assert words in text
+
+
+# ---- Files of layers: what `build` and `pull` write unless they are told otherwise
+
+ITEMS = [b"user:%d" % i for i in range(2000)] + [bytes([i]) * n for i in (0, 127, 128, 255) for n in range(40)]
+
+
+def tool(*words, stdin=b""):
+    return subprocess.run([TOOL, *map(str, words)], input=stdin, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=True).stdout
+
+
+def hexed(items):
+    return b"".join(item.hex().encode() + b"\n" for item in items)
+
+
+def built(folder):
+    """Dumps of every kind that the tool makes."""
+    words = {"plain": [], "strict": ["--error", "1e-5"], "fnv1a": ["--hash", "fnv1a"], "blocked": ["--layout", "blocked"],
+             "per key": ["--bits-per-key", 7], "room": ["--capacity", 5000], "grown": ["--capacity", 50, "--expansion", 2],
+             "long": ["--capacity", 100, "--expansion", 1], "grown blocked": ["--capacity", 20, "--expansion", 3, "--layout", "blocked"]}
+    for name, options in words.items():
+        path = folder / name
+        tool("build", "--hex", *options, "-o", path, stdin=hexed(ITEMS[::2]))
+        yield path
+
+
+def pulled(folder, server):
+    """What `pull` writes of filters that a server has, our own and those of RedisBloom and valkey-bloom."""
+    connection = server.connection()
+    made = {"counting": ["0.01", 1200, "LAYOUT", "COUNTING"], "odd counting": ["BITSPERKEY", 9.001, 1111, "LAYOUT", "COUNTING"],
+            "sip13": ["0.01", 100, "HASH", "SIP13"], "sip13 alone": ["0.01", 2000, "NONSCALING", "HASH", "SIP13"]}
+    for key, words in made.items():
+        connection.call("BF.RESERVE", key, *words).plain
+        connection.call("BF.MADD", key, *ITEMS[::2]).plain
+    connection.call("RESTORE", "redisbloom", 0, REDISBLOOM["grown"].payload).plain
+    connection.call("BF.LOAD", "valkeybloom", VALKEYBLOOM["scaling"].load).plain
+    for key in *made, "redisbloom", "valkeybloom":
+        path = folder / key
+        tool("pull", "--key", key, "-s", server.socket, "-o", path)
+        yield path
+
+
+def converted(folder):
+    """Dumps of one layer with the hash of each other library, and the tool's own of the two servers'."""
+    for name, sample in SAMPLES.items():
+        model = filled(sample)
+        variant = ["--variant", model.variant] if model.name == "cassandra" else []
+        (folder / "block").write_bytes(model.data)
+        path = folder / ("of " + name)
+        tool("convert", "--from", model.name, *variant, "--to", "dump", folder / "block", "-o", path)
+        yield path
+    (folder / "leveldb").write_bytes(bytes(range(256)) + b"\7")
+    (folder / "theirs").write_bytes(REDISBLOOM["grown"].data)
+    (folder / "valkey's").write_bytes(VALKEYBLOOM["scaling"].load)
+    for name, words in (("leveldb", ["--from", "leveldb"]), ("theirs", []), ("valkey's", ["--from", "valkeybloom"])):
+        path = folder / ("dump of " + name)
+        tool("convert", *words, "--to", "dump", folder / name, "-o", path)
+        yield path
+
+
+def test_what_build_and_pull_write_is_opened_with_the_tools_numbers_and_answers(server, tmp_path):
+    paths = [*built(tmp_path), *pulled(tmp_path, server), *converted(tmp_path)]
+    items = [item.hex() for item in ITEMS[:300] + ITEMS[-160:]] + [item.hex() for item in REDISBLOOM["grown"].items[:50]]
+    seen = set()
+    for path, ours in zip(paths, page([["layered", str(path), items] for path in paths])):
+        theirs = json.loads(tool("info", "--json", path))
+        seen.add((ours["format"], ours["layout"], ours["hash"], ours["layers"] > 1))
+        assert (ours["format"], ours["layout"].lower(), ours["hash"].lower()) == (theirs["format"], theirs["layout"], theirs["hash"]), path
+        m = theirs.get("bits", theirs.get("counters"))
+        assert (ours["m"], ours["ones"], ours["arrayBytes"]) == (m, theirs["ones"], theirs["bytes"]), path
+        assert ours["k"] == [layer["hashes"] for layer in theirs["layers"]], path
+        assert (ours["counted"], ours["capacity"]) == (theirs["items"], theirs["capacity"]), path
+        assert (ours["estimatedItems"], ours["currentErrorRate"]) == (theirs["estimated_items"], theirs["current_error_rate"]), path
+        assert ours["question"] == "" and 0 < ours["parts"] <= 64, path
+        found = set(subprocess.run([TOOL, "check", "--hex", path], input="".join(item + "\n" for item in items).encode(),
+                                   stdout=subprocess.PIPE, check=False).stdout.decode().splitlines())
+        if ours["hash"] in ("ROCKSDB", "REDISSON"):
+            assert ours["answers"] is None, path
+            continue
+        assert ours["answers"] == "".join(str(int(item in found)) for item in items), path
+        if ours["layers"] == 1:  # every position of the picture is that of a set bit exactly where the item is found
+            assert "".join(str(int(one)) for one in ours["set"]) == ours["answers"], path
+    assert len(seen) >= 22 and {layout for _, layout, _, _ in seen} == {"CLASSIC", "BLOCKED", "COUNTING"}, seen
+
+
+def dump_of(folder, *words):
+    path = folder / "dump"
+    tool("build", "--hex", *words, "-o", path, stdin=hexed(ITEMS[:100]))
+    return path.read_bytes()
+
+
+def complaints(datas):
+    return page([["complaintOf", data.hex(), None] for data in datas])
+
+
+def with_checksum(data, size):
+    return data[:size] + struct.pack("<Q", bloom_model.xxh64(data[:size], 0)) + data[size + 8:]
+
+
+def test_every_cut_and_every_flip_of_a_dump_is_refused_and_called_that(tmp_path):
+    data = dump_of(tmp_path, "--capacity", 30, "--expansion", 2, "--error", "0.3")
+    size = 48 + 44 * 2
+    assert struct.unpack_from("<II", data, 8)[0] == 1 and struct.unpack_from("<I", data, 20) == (2,) and len(data) < 400
+    cuts = complaints([data[:length] for length in range(8, len(data))])
+    assert all("cut short" in text for text in cuts), cuts
+    (more,) = complaints([data + b"x"])
+    assert "something was added" in more
+    flips = complaints([data[:i] + bytes([data[i] ^ 1]) + data[i + 1:] for i in range(8, len(data))])
+    assert None not in flips
+    assert all("number of set bits" in text or "beyond its end" in text for text in flips[size + 8 - 8:]), flips[-3:]
+
+
+def test_a_dump_that_the_page_cannot_show_says_in_one_sentence_why(server, tmp_path):
+    connection = server.connection()
+    connection.call("BF.RESERVE", "w", 0.01, 100, "WINDOW", 3600).plain
+    connection.call("BF.ADD", "w", "a").plain
+    tool("pull", "--key", "w", "-s", server.socket, "-o", tmp_path / "w")
+    data = dump_of(tmp_path)
+    changed = lambda at, byte: with_checksum(data[:at] + bytes([byte]) + data[at + 1:], 92)  # noqa: E731
+    window, later, loading, layout, scheme, none, zero = complaints([
+        (tmp_path / "w").read_bytes(), changed(8, 3), changed(14, 1), changed(13, 3), changed(12, 17),
+        with_checksum(data[:20] + bytes(4) + data[24:], 92), with_checksum(data[:80] + bytes(4) + data[84:], 92)])
+    assert window == "It is a window: what it holds depends on the time. Look items up with the tool: bloomport check."
+    assert later == "It looks like a dump, but its version is 3, which this page does not know."
+    assert loading == "It looks like a dump, but it was loaded in part only."
+    assert layout == scheme == "It looks like a dump, but its hash or layout is one that this page does not know."
+    assert none == "It looks like a dump, but its header is damaged."
+    assert zero == "It looks like a dump filter, but its k is 0: it is damaged."
+
+
+def test_a_cut_file_of_redisbloom_or_valkeybloom_is_not_opened():
+    for data in REDISBLOOM["grown"].data, VALKEYBLOOM["scaling"].load:
+        lengths = [*range(0, 200), *range(200, len(data), 997), len(data) - 1]
+        assert None not in complaints([data[:length] for length in lengths])
+        assert complaints([data]) == [None] and complaints([data + b"x"]) != [None]
 
 
 VECTORS = {"": 0xef46db3751d8e999, "a": 0xd24ec4f1a98c6e5b, "as": 0x1c330fb2d66be179,

@@ -2,6 +2,7 @@
 // BF.IMPORT's.
 
 import { FORMATS, fileBytes } from "./formats.js";
+import { readLayers } from "./layers.js";
 import { BLOCK, LINE, rateBlocked, rateLines, rateLines4 } from "./rate.js";
 import { LN2, ln } from "./real.js";
 import { SCHEMES } from "./schemes.js";
@@ -45,7 +46,7 @@ function complaint(bytes, view) {
   const last = bytes.length - 1, before = bytes[last] === 10 ? findFormat(bytes.subarray(0, last), "4.x") : null;
   if (before) return `It is a ${before[0]} filter with a newline at its end, which redis-cli adds. Export it with --raw -D ''.`;
   return otherFile(bytes, view) ?? nearMiss(view) ?? "That is not a filter in a format that can be recognised: "
-    + `${Object.keys(FORMATS).join(", ")}. LevelDB's and Redisson's have no header: use the tool.`;
+    + `dump, redisbloom, valkeybloom, ${Object.keys(FORMATS).join(", ")}. LevelDB's and Redisson's have no header: use the tool.`;
 }
 
 // ---- Opening
@@ -79,9 +80,35 @@ function takeBits(bytes, h) {
   return isClean ? all.subarray(0, end) : null;
 }
 
+// A bit for each counter of 4 bits that is over 0.
+function fromCounters(counters) {
+  const bits = new Uint8Array(Math.ceil(counters.length / 4));
+  counters.forEach((byte, i) => {
+    bits[i >> 2] |= ((byte & 15 ? 1 : 0) | (byte >> 4 ? 2 : 0)) << (2 * (i & 3));
+  });
+  return bits;
+}
+
+function openLayers(bytes, file) {
+  const damaged = (what) => new Error(`It looks like a ${file.format} filter, but ${what}: it is damaged.`);
+  const { format, layout, seed } = file, scheme = layout === "BLOCKED" ? layout : file.scheme;
+  const layers = file.layers.map(({ k, m, at, bytes: length, ones }) => {
+    if (k < 1 || !hasBits({ m })) throw damaged(k < 1 ? "its k is 0" : "its number of bits is 0");
+    const array = bytes.subarray(at, at + length), bits = layout === "COUNTING" ? fromCounters(array) : array;
+    const taken = takeBits(bits, { m, at: 0 });
+    if (!taken) throw damaged("bits beyond its end are set");
+    const layer = new FilterFile(format, { k, m, scheme, seed }, taken);
+    if (ones !== undefined && ones !== layer.ones) throw damaged("its number of set bits is another than it says");
+    return layer;
+  });
+  return new LayeredFile(file, layers);
+}
+
 /** Opens the bytes of a file, or throws an Error that says what is wrong with them. A cassandra file does
  *  not say of which variant it is. */
 export function openFilter(bytes, variant = "4.x") {
+  const many = readLayers(bytes);
+  if (many) return openLayers(bytes, many);
   const found = findFormat(bytes, variant);
   if (!found) throw new Error(complaint(bytes, viewOf(bytes)));
   const [format, h] = found, bits = h.fault ? null : takeBits(bytes, h);
@@ -121,6 +148,26 @@ class FilterFile {
 
   get fill() {
     return this.ones / this.m;
+  }
+
+  get layout() {
+    return this.blocked ? "BLOCKED" : "CLASSIC";
+  }
+
+  /** What the file does not say, though lookups need it; "": nothing. */
+  get question() {
+    if (this.scheme === "XXH64" || this.scheme === "FNV1A") return "which hash";
+    return this.variant ? "which Cassandra" : "";
+  }
+
+  /** The bytes of the arrays. */
+  get arrayBytes() {
+    return this.bits.length;
+  }
+
+  /** Where the picture ends, in bits. */
+  get end() {
+    return this.m;
   }
 
   /** The bits that items can have. */
@@ -183,14 +230,86 @@ class FilterFile {
 
   /** The share of set bits in each of at most `most` equal parts; a part is one bit, or whole bytes. */
   fillOfParts(most) {
-    if (this.m <= most) return { size: 1, parts: Array.from({ length: this.m }, (_, p) => (this.isSet(p) ? 1 : 0)) };
+    if (this.end <= most) return { size: 1, parts: Array.from({ length: this.end }, (_, p) => (this.isSet(p) ? 1 : 0)) };
     const bytes = Math.ceil(this.bits.length / most), parts = [];
     for (let at = 0; at < this.bits.length; at += bytes) {
       const slice = this.bits.subarray(at, at + bytes);
       let ones = 0;
       for (const byte of slice) ones += popcounts[byte];
-      parts.push(ones / Math.min(8 * bytes, this.m - 8 * at));
+      parts.push(ones / Math.min(8 * bytes, this.end - 8 * at));
     }
     return { size: 8 * bytes, parts };
+  }
+}
+
+const sum = (numbers) => numbers.reduce((total, one) => total + one, 0);
+
+function joined(arrays) {
+  if (arrays.length === 1) return arrays[0];
+  const all = new Uint8Array(sum(arrays.map((one) => one.length)));
+  let at = 0;
+  for (const one of arrays) {
+    all.set(one, at);
+    at += one.length;
+  }
+  return all;
+}
+
+/** One or more layers. `bits` has them one after the other, each from a byte of its own on. */
+class LayeredFile extends FilterFile {
+  constructor({ format, scheme, seed, layout, layers: rows, isCounted }, layers) {
+    const bits = joined(layers.map((layer) => layer.bits));
+    super(format, { k: layers[0].k, m: sum(layers.map((layer) => layer.m)), scheme: layers[0].scheme, seed }, bits);
+    Object.assign(this, { layers, layoutName: layout, hash: scheme, isCounted });
+    this.items = sum(rows.map((row) => row.items));
+    this.capacity = sum(rows.map((row) => row.capacity));
+    this.storedBytes = sum(rows.map((row) => row.bytes));
+  }
+
+  get layout() {
+    return this.layoutName;
+  }
+
+  get question() {
+    return "";
+  }
+
+  get arrayBytes() {
+    return this.storedBytes;
+  }
+
+  get end() {
+    return this.layers.length > 1 ? 8 * this.bits.length : this.m;
+  }
+
+  get estimate() {
+    return sum(this.layers.map((layer) => layer.estimate));
+  }
+
+  get estimatedItems() {
+    return Math.floor(this.estimate + 0.5);
+  }
+
+  /** An absent item is found if any layer finds it. */
+  get currentErrorRate() {
+    return this.layers.reduce((rate, layer) => rate + (1 - rate) * layer.currentErrorRate, 0);
+  }
+
+  get bestCapacity() {
+    return this.capacity;
+  }
+
+  /** Of all layers, as numbers of the bits above. */
+  positions(item) {
+    let at = 0;
+    return this.layers.flatMap((layer) => {
+      const start = at;
+      at += 8 * layer.bits.length;
+      return layer.positions(item).map((p) => start + p);
+    });
+  }
+
+  has(item) {
+    return this.layers.some((layer) => layer.has(item));
   }
 }

@@ -11,17 +11,21 @@ let filter = null, source = null; // what is shown, and the bytes of its file
 
 // ---- What it is
 
-// What the file does not say, if anything: { choice, question }.
-function openQuestion() {
-  if (filter.scheme === "XXH64") return { choice: "hash-choice", question: "which hash" };
-  return filter.variant ? { choice: "variant-choice", question: "which Cassandra" } : {};
-}
+const CHOICES = { "which hash": "hash-choice", "which Cassandra": "variant-choice" };
 
 function showFormat() {
-  const { choice, question } = openQuestion();
-  for (const id of ["hash-choice", "variant-choice"]) byId(id).hidden = id !== choice;
-  byId("kind").textContent = `format ${filter.format}, layout ${filter.blocked ? "BLOCKED" : "CLASSIC"}, `
-    + `${filter.k} hashes${question ? `. The file does not say ${question}:` : `, ${filter.blocked ? "XXH64" : filter.scheme}`}`;
+  const { question, layers = [], hash = filter.blocked ? "XXH64" : filter.scheme } = filter;
+  for (const id of Object.values(CHOICES)) byId(id).hidden = id !== CHOICES[question];
+  const count = layers.length > 1 ? `, ${whole(layers.length)} layers` : "";
+  byId("kind").textContent = `format ${filter.format}, layout ${filter.layout}${count}, `
+    + `${filter.k} hashes${question ? `. The file does not say ${question}:` : `, ${hash}`}`;
+}
+
+// What is beside the estimate: the capacity, and the count where the file has one.
+function roomOf({ isCounted, items, estimatedItems, capacity, bestCapacity }) {
+  if (capacity === undefined) return `best for ${whole(bestCapacity)}: ${percent(estimatedItems / bestCapacity)} used`;
+  const used = `capacity ${whole(capacity)}: ${percent(items / capacity)} used`;
+  return isCounted ? `${whole(items)} counted, ${used}` : used;
 }
 
 function show(opened, name) {
@@ -37,11 +41,10 @@ function show(opened, name) {
     byId(id).textContent = text;
     byId(`${id}-sub`).textContent = sub;
   };
-  const items = filter.estimatedItems, best = filter.bestCapacity;
   put("fill", percent(filter.fill), `${whole(filter.ones)} of ${whole(filter.m)} bits`);
-  put("estimate", filter.ones === filter.m ? "full" : whole(items), `best for ${whole(best)}: ${percent(items / best)} used`);
+  put("estimate", filter.ones === filter.m ? "full" : whole(filter.estimatedItems), roomOf(filter));
   put("now", percent(filter.currentErrorRate), oneIn(filter.currentErrorRate));
-  put("size", memory(filter.bits.length), `${whole(filter.bits.length)} bytes of bits`);
+  put("size", memory(filter.arrayBytes), `${whole(filter.arrayBytes)} bytes of ${filter.layout === "COUNTING" ? "counters" : "bits"}`);
   byId("fill").parentElement.style.setProperty("--share", `${100 * filter.fill}%`);
   check();
 }
