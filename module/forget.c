@@ -86,8 +86,9 @@ static bool take_step(struct key *key, const struct step *step, bool *changed) {
  * Only replayed commands have more than the key. A client's drops what is over by the clock; it is
  * an add that begins a generation. */
 int cmd_rotate(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
-    if (argc < 2 || argc > 4) return RedisModule_WrongArity(ctx);
-    if (argc > 2 && !replay_is(ctx)) return RedisModule_ReplyWithError(ctx, ERR_ROTATE_TIME);
+    bool is_replayed = replay_is(ctx);
+    if (argc < 2 || argc > (is_replayed ? 4 : 3)) return RedisModule_WrongArity(ctx);
+    if (argc > 2 && !is_replayed) return RedisModule_ReplyWithError(ctx, ERR_ROTATE_TIME);
     if (argc > 2) replay_note_explicit(); // nobody else writes this command
     struct key key;
     struct step step = {false, 0};

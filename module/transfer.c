@@ -200,6 +200,18 @@ out:
 /* The longest string that clients and servers accept by default. */
 #define MAX_BULK_BYTES ((uint64_t)512 * 1024 * 1024)
 
+/* Whether the format can hold the filter, whose bits may not be there yet. If not, sends the error.
+ */
+static bool may_export(RedisModuleCtx *ctx, const struct filter *filter,
+                       const struct export_args *args) {
+    const char *obstacle = formats_obstacle(filter, args->format, args->variant);
+    if (!obstacle) return true;
+    char text[256];
+    snprintf(text, sizeof(text), "ERR cannot export: %s", obstacle);
+    RedisModule_ReplyWithError(ctx, text);
+    return false;
+}
+
 /* Replies with the filter's bytes, or returns the error text. */
 static const char *export_filter(RedisModuleCtx *ctx, const struct filter *filter,
                                  const struct export_args *args) {
@@ -216,28 +228,32 @@ static const char *export_filter(RedisModuleCtx *ctx, const struct filter *filte
 /* Exports, or replies why not. */
 static void export_or_refuse(RedisModuleCtx *ctx, const struct filter *filter,
                              const struct export_args *args) {
-    const char *obstacle = formats_obstacle(filter, args->format, args->variant);
-    const char *error = NULL;
-    char text[256];
-    if (obstacle) {
-        snprintf(text, sizeof(text), "ERR cannot export: %s", obstacle);
-        error = text;
-    } else {
-        error = export_filter(ctx, filter, args);
-    }
+    if (!may_export(ctx, filter, args)) return;
+    const char *error = export_filter(ctx, filter, args);
     if (error) RedisModule_ReplyWithError(ctx, error);
 }
 
-/* Exports what a filter that forgets holds now, as one layer of bits. */
+/* Exports what a filter that forgets holds now, as one layer of bits. What that layer is shows
+ * whether it can be, before gigabytes are read for it. */
 static void export_flat(RedisModuleCtx *ctx, const struct key *key,
                         const struct export_args *args) {
     struct filter view, *flat;
-    enum status st = combine_flatten(key_live(key, &view), key->filter, &flat);
+    const struct filter *live = key_live(key, &view);
+    enum status st = combine_flat_shape(live, key->filter, &flat);
     if (st != STATUS_OK) {
         RedisModule_ReplyWithError(ctx, st == STATUS_PARAM ? ERR_EXPORT_SIZES : ERR_EXPORT_MEMORY);
         return;
     }
-    export_or_refuse(ctx, flat, args);
+    if (!may_export(ctx, flat, args)) goto out;
+    // Without bits, only sizes that follow from them are wrong: those of imported filters.
+    if (formats_size(flat, args->format) > MAX_BULK_BYTES) {
+        RedisModule_ReplyWithError(ctx, ERR_EXPORT_TOO_LARGE);
+    } else if (combine_flat_fill(flat, live) != STATUS_OK) {
+        RedisModule_ReplyWithError(ctx, ERR_EXPORT_MEMORY);
+    } else {
+        export_or_refuse(ctx, flat, args);
+    }
+out:
     filter_free(flat);
 }
 

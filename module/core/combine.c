@@ -410,29 +410,46 @@ static void copy_bits(struct layer *into, const struct filter *from) {
     into->items = layer_estimate_items(into);
 }
 
-enum status combine_flatten(const struct filter *filter, const struct filter *whole,
-                            struct filter **out) {
+enum status combine_flat_shape(const struct filter *filter, const struct filter *whole,
+                               struct filter **out) {
     const struct layer *like = &whole->layers[window_newest(whole)];
     if (filter && !is_one_size(filter)) return STATUS_PARAM;
     struct filter *flat = filter_new_bare(1);
     if (!flat) return STATUS_NOMEM;
-    struct sizing size = {like->nbits, like->nhashes};
-    enum layout layout = whole->layout == LAYOUT_COUNTING ? LAYOUT_CLASSIC : whole->layout;
-    struct geometry geometry = {layout, whole->scheme};
-    uint64_t capacity = filter_capacity(whole);
-    if (layer_init(&flat->layers[0], size, geometry, capacity, like->error_rate) != STATUS_OK) {
-        filter_free(flat);
-        return STATUS_NOMEM;
-    }
     flat->nlayers = 1;
-    flat->layout = layout;
+    flat->layout = whole->layout == LAYOUT_COUNTING ? LAYOUT_CLASSIC : whole->layout;
     flat->scheme = whole->scheme;
     flat->seed = whole->seed;
     flat->error_rate = whole->error_rate;
     flat->bits_per_key = whole->bits_per_key;
     flat->is_estimated = true;
-    copy_bits(&flat->layers[0], filter);
+    struct layer *layer = &flat->layers[0];
+    layer->capacity = filter_capacity(whole);
+    layer->error_rate = like->error_rate;
+    layer->nhashes = like->nhashes;
+    layer_set_geometry(layer, (struct geometry){flat->layout, flat->scheme});
+    layer_set_nbits(layer, like->nbits);
     flat->loaded = filter_array_bytes(flat);
     *out = flat;
     return STATUS_OK;
+}
+
+enum status combine_flat_fill(struct filter *flat, const struct filter *filter) {
+    enum status st = filter_alloc_bits(flat);
+    if (st == STATUS_OK) copy_bits(&flat->layers[0], filter);
+    return st;
+}
+
+enum status combine_flatten(const struct filter *filter, const struct filter *whole,
+                            struct filter **out) {
+    struct filter *flat;
+    enum status st = combine_flat_shape(filter, whole, &flat);
+    if (st != STATUS_OK) return st;
+    st = combine_flat_fill(flat, filter);
+    if (st == STATUS_OK) {
+        *out = flat;
+    } else {
+        filter_free(flat);
+    }
+    return st;
 }

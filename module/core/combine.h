@@ -71,11 +71,19 @@ uint64_t combine_union_bytes(const struct filter *into, const struct filter *con
 enum status combine_intersection(const struct filter *const *sources, size_t n, uint64_t max_bytes,
                                  struct filter **out);
 
-/* Makes a filter of one layer of bits, for formats that know nothing else: the union of a window's
- * generations, or the counters over 0 of a COUNTING filter. Its item count is an estimate. `filter`
- * is what window_live returned, and `whole` the filter itself, whose size an empty result has.
- * STATUS_PARAM: the generations are not all single layers of one size.
- * STATUS_NOMEM: there is no memory. */
+/* Make a filter of one layer of bits, for formats that know nothing else: the union of a window's
+ * generations, or the counters over 0 of a COUNTING filter. `filter` is what window_live returned,
+ * and `whole` the filter itself, whose size an empty result has.
+ *
+ * combine_flat_shape makes it without bits and items, at once: whoever refuses it for its fields
+ * has done no work. combine_flat_fill gives it both; the item count is an estimate. STATUS_PARAM:
+ * the generations are not all single layers of one size. STATUS_NOMEM: there is no memory; `flat`
+ * is as it was. */
+enum status combine_flat_shape(const struct filter *filter, const struct filter *whole,
+                               struct filter **out);
+enum status combine_flat_fill(struct filter *flat, const struct filter *filter);
+
+/* Both at once. On failure nothing is left. */
 enum status combine_flatten(const struct filter *filter, const struct filter *whole,
                             struct filter **out);
 
