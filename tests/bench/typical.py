@@ -1,7 +1,8 @@
 """The part `typical`: server CPU per command or item of the rows of typical_rows.py, ours and PEER's.
 
-Every contender has a server of its own. For each state both build it and save it; then in every round each
-row is run on both, in random order (Rows.in_rounds). A row that changes its state is run on a state that
+Every contender has a server of its own. For each state both build it, save it and load it: a table of
+keys that has just grown would be rehashed step by step, by the commands that are measured. Then in every round
+each row is run on both, in random order (Rows.in_rounds). A row that changes its state is run on a state that
 has just been loaded again. A tenth of a run's commands go before it, unmeasured, so that what a user's next
 command would find in the caches is there.
 
@@ -33,7 +34,7 @@ class Contender:
     def build(self, commands):
         self.server.do("FLUSHALL", "SYNC")
         exchange_many(self.server.control, commands)
-        self.server.do("SAVE")
+        self.server.do("DEBUG", "RELOAD")
         self.is_changed = False
 
     def send(self, row, ncommands):

@@ -66,10 +66,11 @@ class Counter:
             raise RuntimeError("callgrind_control: " + done.stdout)
 
     def build(self, commands):
-        """Empties the server and builds a state, uncounted."""
+        """Empties the server, builds a state and loads it again, uncounted."""
         self.control("--instr=off")
         exchange(self.connection, [("FLUSHALL", "SYNC")])
         exchange_many(self.connection, commands)
+        exchange(self.connection, [("DEBUG", "RELOAD")])
         self.control("--instr=on")
 
     def count(self, commands, name):
