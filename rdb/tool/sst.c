@@ -248,7 +248,8 @@ struct properties {
 };
 
 static char answer_of(struct reader value) {
-    return value.left == 1 ? (char)take_u8(&value) : '?';
+    if (value.left != 1) return '?';
+    return (char)take_u8(&value);
 }
 
 static void copy_extractor(char out[SST_EXTRACTOR], struct reader value) {
