@@ -129,17 +129,8 @@ $(TOOL): $(TOOL_OBJ) $(PURE_OBJ)
 	$(SAY) LINK $@
 	$(Q)$(CC) $(SANITIZE) $(LDFLAGS) -pthread -o $@ $^ $(COVERAGE) $(HIREDIS) -lssl -lcrypto $(DECODERS) -lm
 
-# Looked for once, before the first file is compiled.
-HEADERS_OF_TOOL = hiredis/hiredis.h:libhiredis-dev openssl/ssl.h:libssl-dev zlib.h:zlib1g-dev zstd.h:libzstd-dev lzma.h:liblzma-dev
-$(OBJ)/headers-of-module $(OBJ)/headers-of-tool: $(OBJ)/headers-of-%: | $(DEPS)
-	@sh tests/support/headers.sh $* '$(CC) $(filter-out -M%,$(BASE_CFLAGS)) $(CFLAGS)' \
-	    stdio.h:libc6-dev xxhash.h:libxxhash-dev $(if $(filter tool,$*),$(HEADERS_OF_TOOL))
-	@mkdir -p $(@D) && touch $@
-
 # Two compile rules. PURE code is compiled without redismodule.h on the include path; so are the
 # programs that test it. GLUE code sees the server.
-$(TOOL_OBJ): | $(OBJ)/headers-of-tool
-$(PURE_OBJ) $(GLUE_OBJ): | $(OBJ)/headers-of-module
 $(PURE_OBJ) $(TOOL_OBJ) $(PURE_PROGRAM_OBJ): $(OBJ)/%.o: %.c $(RULE_FILES) | $(DEPS) check-machine check-layers
 	@mkdir -p $(@D)
 	$(SAY) CC $<

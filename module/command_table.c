@@ -9,7 +9,7 @@
 
 /* ---- Arguments, for COMMAND DOCS ---------------------------------------------------------- */
 
-/* RedisModuleCommandArg of Redis 7.0, and room behind it. A server reads every field that it has
+/* RedisModuleCommandArg of Redis 7.0, and room after it. A server reads every field that it has
  * itself: it takes the distance between two arguments from sizeof_arg, and does not conclude from
  * it which fields the module can have. In an array without room it would read those of the next
  * argument. Redis 7.2 and Valkey have one more field, display_text; where it is NULL the name is

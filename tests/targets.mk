@@ -49,18 +49,18 @@ endif
 # Each target installs what it uses and no more; plain `make` installs nothing. deps.sh explains the
 # words.
 
-WITH_FRAMES = test-frames $(if $(filter-out test_parquet_ids,$(T)),,test-large)
+WITH_LIBRARIES = test-libraries $(if $(filter-out test_parquet_ids,$(T)),,test-large)
 WITH_LINT = lint $(if $(filter release,$(FLAVOUR)),test)
 wanted_by = $(if $(filter $(2),$(MAKECMDGOALS)),$(1))
 NEEDS = $(call wanted_by,python,release-check) $(call wanted_by,build,study) $(call wanted_by,bench,bench% soak) \
-        $(call wanted_by,test,$(TESTING)) $(call wanted_by,frames,$(WITH_FRAMES)) \
+        $(call wanted_by,test,$(TESTING)) $(call wanted_by,libraries,$(WITH_LIBRARIES)) \
         $(call wanted_by,lint,$(WITH_LINT)) $(call wanted_by,tidy,tidy) \
         $(call wanted_by,browser,test-page screenshot) $(call wanted_by,monitoring,test-monitoring) $(call wanted_by,fuzzer,fuzz-run) \
         $(call wanted_by,test arm64,test-arm64) $(call wanted_by,test s390x,test-s390x) \
         $(call wanted_by,valgrind,$(if $(EMULATOR),,bench-instructions)) \
         $(call wanted_by,$(filter gcovr valgrind,$(FLAVOUR:coverage=gcovr)),$(TESTING))
 TESTING = test test-unit test-server test-servers test-cli test-docs test-recipes test-page test-large test-interop \
-          test-clients test-monitoring test-some test-frames coverage-run fuzz-server lint tidy
+          test-clients test-monitoring test-some test-libraries coverage-run fuzz-server lint tidy
 DEPS = $(if $(strip $(NEEDS)),deps-of-goals)
 .PHONY: deps-of-goals
 deps-of-goals:
@@ -137,6 +137,15 @@ check-machine: | $(DEPS)
 	@! echo __SIZEOF_POINTER__ | $(CC) $(CFLAGS) -E -x c - 2>/dev/null | grep -qx '[1-7]' || \
 	    { echo "bloomport needs a 64-bit machine: filters are counted and addressed in 64 bits" >&2; exit 1; }
 
+# One sentence here too. Looked for once, before the first file is compiled.
+HEADERS_OF_TOOL = hiredis/hiredis.h:libhiredis-dev openssl/ssl.h:libssl-dev zlib.h:zlib1g-dev zstd.h:libzstd-dev lzma.h:liblzma-dev
+$(OBJ)/headers-of-module $(OBJ)/headers-of-tool: $(OBJ)/headers-of-%: | $(DEPS)
+	@sh tests/support/headers.sh $* '$(CC) $(filter-out -M%,$(BASE_CFLAGS)) $(CFLAGS)' \
+	    stdio.h:libc6-dev xxhash.h:libxxhash-dev $(if $(filter tool,$*),$(HEADERS_OF_TOOL))
+	@mkdir -p $(@D) && touch $@
+$(TOOL_OBJ): | $(OBJ)/headers-of-tool
+$(PURE_OBJ) $(GLUE_OBJ): | $(OBJ)/headers-of-module
+
 # The allowed directions are core -> rdb -> module. The include path alone cannot see a glue header
 # that happens not to include redismodule.h, nor one reached by "../".
 INCLUDE = ^[[:space:]]*\#[[:space:]]*include[[:space:]]*[<"]
@@ -157,10 +166,10 @@ RUN_TESTS = $(TEST_ENV) BLOOMPORT_SO='$(abspath $(SO))' BLOOMPORT_TOOL='$(abspat
             BLOOMPORT_LINT_FLAGS='$(BASE_CFLAGS) -isystem $(REDISMODULE_DIR)' \
             $(PYTHON) tests/support/run_tests.py --out $(OBJ) --jobs $(JOBS)
 # The sources are the same under every sanitizer.
-QUICK = tests/server tests/cli tests/recipes tests/page/test_numbers.py tests/docs tests/support \
+QUICK = tests/server tests/cli tests/recipes tests/docs tests/support \
         $(if $(filter release,$(FLAVOUR)),tests/lint/test_lint.py)
 
-.PHONY: built-for-test lint tidy test-unit test-server test-servers test-docs test-cli test-recipes test-page test-frames test-monitoring \
+.PHONY: built-for-test lint tidy test-unit test-server test-servers test-docs test-cli test-recipes test-page test-libraries test-monitoring \
         test-large test-damaged test-interop test-clients test-fresh screenshot asan tsan valgrind test-some coverage coverage-run fuzz fuzz-run fuzz-server
 built-for-test: $(SO) $(FAULTS_SO) $(TOOL) $(UNIT) $(FUZZ)
 
@@ -191,10 +200,10 @@ test-docs: $(SO) $(TOOL) | $(DEPS) ## every example of the documents, and what t
 test-recipes: $(SO) | $(CLOCK_SO) $(DEPS) ## the recipes of module/docs/RECIPES.md, run as they stand
 	@$(RUN_TESTS) --server tests/recipes
 
-test-frames: $(SO) | $(DEPS) ## Parquet files, pandas, Polars: downloads 500 MB of libraries from PyPI
-	@$(RUN_TESTS) --server tests/frames
+test-libraries: $(SO) | $(DEPS) ## libleveldb, Parquet files, pandas, Polars: downloads 500 MB
+	@$(RUN_TESTS) --server tests/libraries
 
-test-page: page $(SO) $(TOOL) | $(DEPS) ## the page in headless Chromium, which it installs
+test-page: page $(SO) $(TOOL) | $(DEPS) ## the page: its numbers, under node, and all of it in headless Chromium
 	@$(RUN_TESTS) --server tests/page
 
 test-monitoring: $(SO) | $(DEPS) ## Debian's Prometheus and redis_exporter, unpacked, on a server: dashboard, alert rules

@@ -3,7 +3,7 @@
 Each gets 25,000 ids, or addresses, of which every third is in the filter already: added one by one here, so
 that a wrong byte order, bit order or piece shows. Go, Java and Node run with the packages that `make
 test-clients` has downloaded, which then runs this file again; what is not downloaded is skipped. Python:
-tests/frames.
+tests/libraries.
 """
 
 import shutil

@@ -9,8 +9,8 @@
 #   python     the interpreter
 #   bench      build, a server and Python's client
 #   test       that, and the packages of the tests
-#   frames     numpy and pandas, and in build/venv the newest of both, Polars, pyarrow and duckdb
-#   browser    the browser of `make test-page`
+#   libraries  libleveldb, numpy and pandas; in build/venv the newest of both, Polars, pyarrow and duckdb
+#   browser    node and the browser of `make test-page`
 #   fuzzer     build, with libFuzzer
 #   gcovr, valgrind
 #   compilers  what making a fresh Debian with other compilers takes
@@ -43,7 +43,7 @@ have_header() { echo "#include <$1>" | "$CC" -E -x c - >/dev/null 2>&1; }
 have_fuzzer() { echo 'int LLVMFuzzerTestOneInput(void) { return 0; }' | "$CC" -fsanitize=fuzzer -x c - -o /dev/null 2>/dev/null; }
 have_cxx_header() { echo "#include <$1>" | g++ -E -x c++ - >/dev/null 2>&1; }
 have_ruff() { build/venv/bin/python -m ruff --version >/dev/null 2>&1; }
-have_frames() { build/venv/bin/python -c "import duckdb, numpy, pandas, polars, pyarrow, redis" >/dev/null 2>&1; }
+have_libraries() { build/venv/bin/python -c "import duckdb, numpy, pandas, polars, pyarrow, redis" >/dev/null 2>&1; }
 have_sbom() { build/venv/bin/python -c "import spdx_tools" >/dev/null 2>&1; }
 have_module() { "$PYTHON" -c "import $1" >/dev/null 2>&1; }
 
@@ -76,21 +76,21 @@ missing_test() {
     missing_bench
     have_header cmocka.h || echo libcmocka-dev
     have_module pytest || echo python3-pytest
-    have_command g++ || echo g++
-    have_cxx_header leveldb/filter_policy.h || echo libleveldb-dev
-    have_command node || echo nodejs
     have_command zsh || echo zsh
     have_command fish || echo fish
     have_command zstd || echo zstd
 }
 
-missing_frames() {
+missing_libraries() {
+    have_command g++ || echo g++
+    have_cxx_header leveldb/filter_policy.h || echo libleveldb-dev
     have_module numpy || echo python3-numpy
     have_module pandas || echo python3-pandas
-    have_frames || have_module ensurepip || echo python3-venv
+    have_libraries || have_module ensurepip || echo python3-venv
 }
 
 missing_browser() {
+    have_command node || echo nodejs
     have_command chromium || echo chromium
     have_command chromedriver || echo chromium-driver
     have_module selenium || echo python3-selenium
@@ -344,7 +344,7 @@ fetch_libraries() {
         say "no $1: tests that use them will be skipped"
 }
 
-if is_wanted frames && ! have_frames; then fetch_libraries "data frames" tests/frames/requirements.txt; fi
+if is_wanted libraries && ! have_libraries; then fetch_libraries "libraries for columns" tests/libraries/requirements.txt; fi
 if is_wanted lint && ! have_ruff; then fetch_libraries ruff tests/lint/requirements.txt; fi
 if is_wanted sbom && ! have_sbom; then
     fetch_libraries "SPDX tools" module/extras/release/requirements.txt

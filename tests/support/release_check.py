@@ -23,7 +23,7 @@ FIRST = ["test"]
 # Then two at a time: one of SHARED, which use build/release, beside one of OWN, which build their own;
 # where SHARED is done, two of OWN. (`make test` has run the server tests on this machine's own server.)
 SHARED = ["test-servers SERVER='valkey-8.0 redis-8.0 valkey-8.1 valkey-9'", "test-interop", "test-clients", "test-page",
-          "test-monitoring", "test-frames", "tidy"]  # fmt: skip
+          "test-monitoring", "test-libraries", "tidy"]  # fmt: skip
 OWN = ["test-fresh", "test-arm64", "test-s390x", "test-compilers", "test-musl", "test-deb", "test-dist", "test-container", "asan",
        "fuzz SECONDS=10", "tsan"]  # fmt: skip
 CPUS = len(os.sched_getaffinity(0))  # half of them for each of two targets

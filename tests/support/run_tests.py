@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 # These first, so that no long one begins when the others are over; by the seconds that a run prints.
-LONGEST_FIRST = """test_rates test_tidy test_numbers test_always_loadable test_persistence test_recipes test_random_programs
+LONGEST_FIRST = """test_rates test_statistics test_tidy test_always_loadable test_persistence test_recipes test_random_programs
     test_tool_valkeybloom test_input test_replication test_replica_gaps test_small_filters test_damaged_files
     test_formats_fixtures test_durability test_stands_alone test_connections test_cluster test_scheme_rates""".split()
 NO_TESTS_COLLECTED = 5  # pytest's exit status

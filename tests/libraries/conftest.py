@@ -30,4 +30,4 @@ def need(python, *libraries):
     """Skips the test where this interpreter lacks one of them."""
     command = [str(python), "-c", "import " + ", ".join(libraries)]
     if not Path(python).exists() or subprocess.run(command, check=False, stderr=subprocess.DEVNULL).returncode:
-        pytest.skip(f"{python} has no {', '.join(libraries)}: make test-frames gets them")
+        pytest.skip(f"{python} has no {', '.join(libraries)}: make test-libraries gets them")

@@ -1,5 +1,5 @@
 """What Parquet libraries do with Bloom filters, for test_parquet.py, which runs this with the
-interpreter of build/venv (`make test-frames` makes it): pyarrow and duckdb are not in Debian.
+interpreter of build/venv (`make test-libraries` makes it): pyarrow and duckdb are not in Debian.
 
     parquet_libraries.py write FILE NDV FPP     a file of the values, with a Bloom filter, by pyarrow;
                                                 prints where the filter begins, and its bytes' number
