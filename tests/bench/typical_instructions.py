@@ -3,7 +3,7 @@ of typical_rows.py, ours and PEER's. Prints Markdown, writes build/bench/instruc
 
 The server runs under callgrind with the module. A row is sent as n commands and as the next 2n; what counts is
 the difference, divided by n: what a connection, a wakeup or a dump takes drops out. Two runs agree within
-0.2 %, on a machine that is busy or not, because next to nothing depends on time or chance:
+0.3 %, on a machine that is busy or not, because next to nothing depends on time or chance:
 
     still.so                a microsecond passes with each look at the clock; the seed of hash tables is 0
     hz 1, dynamic-hz no     the server's cron is due after a million looks, not in between
