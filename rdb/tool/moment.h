@@ -18,7 +18,7 @@
 #include "rdb/tool/server.h"
 
 /* What a server may be asked to answer at once: it holds the answer in memory, and other clients
- * wait some 20 ms while it makes it. */
+ * wait 0.1 s while it makes it (98 ms measured, 64 MiB, busy machine). */
 #define MOMENT_WHOLE_BYTES (UINT64_C(64) << 20)
 
 enum moment_way { MOMENT_LIVE, MOMENT_WHOLE, MOMENT_SNAPSHOT };
