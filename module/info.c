@@ -273,8 +273,8 @@ static const struct {
     const char *counting; // the advice for layout COUNTING, if it is another one
 } STATES[STATE_COUNT] = {
     [STATE_OVERFILLED] = {"overfilled",
-                          "its false-positive rate is more than twice the promised one: make a "
-                          "larger one and add the items again",
+                          "its false-positive rate is over the promised one: make a larger "
+                          "one and add the items again",
                           NULL},
     [STATE_FULL] = {"full", "it takes no new items: make a larger one, or one with an expansion",
                     "it takes no new items: make a larger one, or delete some"},

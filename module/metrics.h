@@ -39,8 +39,8 @@ struct usage {
 /* The sum over all values that the server ever got; a freed value counts as it was last. */
 extern struct usage metrics_held;
 
-/* Whether the filter is overfilled. An add asks this twice, so filter->safe_fill spares nearly
- * every filter the arithmetic. */
+/* Whether the filter is overfilled. An add asks this twice, and rate.c takes microseconds, so
+ * filter->safe_fill spares nearly every filter the arithmetic. */
 static inline bool metrics_is_overfilled(const struct filter *filter) {
     const struct layer *newest = filter_newest(filter);
     if ((double)newest->ones < (double)filter->safe_fill * (double)newest->nbits) return false;

@@ -359,7 +359,7 @@ static double equal_sums(uint32_t k, double f) {
 double rate_now(double ones, uint64_t nbits, uint32_t nhashes, enum rate_walk walk) {
     struct shape s = shape_of(nbits, nhashes, walk != RATE_WALK_STRAIGHT);
     double f = ones / s.m;
-    if (f >= 1) return 1;
+    if (f >= 1 || f <= 0) return f >= 1;
     if (walk == RATE_WALK_FREE || nhashes > RATE_MAX_HASHES) return independent_rate(f, nhashes);
     s.n = items_of_fill(&s, f);
     bool is_split = walk == RATE_WALK_SPLIT && nhashes > 1;
