@@ -235,8 +235,11 @@ void key_close_changed(struct key *key, const char *event) {
         key->filter->safe_fill = measure_safe_fill(key->filter);
     }
     uint64_t was_full = key->counted.full;
+    const char *remedy = notice_remedy(key->filter);
     key_close(key);
-    if (key->counted.full > was_full) notice_full(key->ctx, key->name, key->counted.items);
+    if (key->counted.full > was_full) {
+        notice_full(key->ctx, key->name, key->counted.items, remedy);
+    }
     if (key->has_many_layers) notice_many_layers(key->ctx, key->name, key->counted.items);
     bool is_expiring = key->expires != 0 && expire(key);
     RedisModule_SignalModifiedKey(key->ctx, key->name);

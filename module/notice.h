@@ -5,17 +5,25 @@
 #ifndef BLOOMPORT_NOTICE_H
 #define BLOOMPORT_NOTICE_H
 
+#include "module/core/filter.h"
+
 #include <redismodule.h>
 #include <stdint.h>
 
 #define NOTICE_NAME_BYTES 65
 
 /* Writes a key's name as the log shows it: its first 64 bytes, `?` for those that are not
- * printable. A key must not write lines of its own. */
+ * printable. A key must not write lines of its own. Of a staging key (rdb/staging.h) it is the name
+ * of the user's key. */
 void notice_name(const RedisModuleString *name, char out[NOTICE_NAME_BYTES]);
 
+/* What makes room for more items than the filter's capacity: COUNTING and some imported filters
+ * never grow. */
+const char *notice_remedy(const struct filter *filter);
+
 /* The filter has become full. */
-void notice_full(RedisModuleCtx *ctx, const RedisModuleString *name, uint64_t items);
+void notice_full(RedisModuleCtx *ctx, const RedisModuleString *name, uint64_t items,
+                 const char *remedy);
 
 /* The filter has got more than MEASURE_MANY_LAYERS layers. */
 void notice_many_layers(RedisModuleCtx *ctx, const RedisModuleString *name, uint64_t items);

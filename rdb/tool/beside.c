@@ -4,6 +4,7 @@
 #include "rdb/tool/beside.h"
 
 #include "module/core/mem.h"
+#include "rdb/staging.h"
 #include "rdb/tool/options.h"
 #include "rdb/tool/report.h"
 #include "rdb/tool/signals.h"
@@ -42,12 +43,12 @@ char *beside_name(const char *key) {
     size_t size = strlen(key) + 64;
     char *beside = tool_alloc(size);
     if (has_tag || can_be_tag) {
-        snprintf(beside, size, "%s%s%s:bloomport-push:%016llx%016llx", has_tag ? "" : "{", key,
+        snprintf(beside, size, "%s%s%s:" STAGING_MARK "%016llx%016llx", has_tag ? "" : "{", key,
                  has_tag ? "" : "}", random[0], random[1]);
         return beside;
     }
     do {
-        snprintf(beside, size, "bloomport-push:%016llx%016llx", random[0], random[1]++);
+        snprintf(beside, size, STAGING_MARK "%016llx%016llx", random[0], random[1]++);
     } while (slot_of(beside) != slot_of(key));
     return beside;
 }
