@@ -6,6 +6,7 @@
 #include <ctype.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <string.h>
 
 /* ---- Arguments, for COMMAND DOCS ---------------------------------------------------------- */
 
@@ -177,7 +178,20 @@ static arg LOADCHUNK_ARGS[] = {KEY,
 
 /* ---- The table ---------------------------------------------------------------------------- */
 
-enum key_use { READS, READS_MUCH, WRITES, EMPTIES, ROTATES, MERGES, STORES, NO_KEY };
+enum key_use {
+    READS,
+    READS_MUCH,
+    CREATES,
+    WRITES,
+    EMPTIES,
+    REMOVES,
+    ROTATES,
+    MERGES,
+    STORES,
+    NO_KEY
+};
+
+/* What an answer tells of the filter's items needs the right to read it: ACCESS. */
 
 static const struct {
     const char *flags;
@@ -189,6 +203,12 @@ static const struct {
     [WRITES] = {"write deny-oom",
                 REDISMODULE_CMD_KEY_RW | REDISMODULE_CMD_KEY_ACCESS | REDISMODULE_CMD_KEY_INSERT,
                 false},
+    [CREATES] = {"write deny-oom fast",
+                 REDISMODULE_CMD_KEY_RW | REDISMODULE_CMD_KEY_ACCESS | REDISMODULE_CMD_KEY_INSERT,
+                 false},
+    [REMOVES] = {"write",
+                 REDISMODULE_CMD_KEY_RW | REDISMODULE_CMD_KEY_ACCESS | REDISMODULE_CMD_KEY_DELETE,
+                 false},
     [EMPTIES] = {"write", REDISMODULE_CMD_KEY_RW | REDISMODULE_CMD_KEY_DELETE, false},
     [ROTATES] = {"write", REDISMODULE_CMD_KEY_RW | REDISMODULE_CMD_KEY_UPDATE, false},
     [MERGES] = {"write deny-oom",
@@ -207,7 +227,6 @@ struct command {
     const char *summary;
     const char *complexity;
     const char *tips;
-    const char *categories;
     arg *args;
 };
 
@@ -219,66 +238,62 @@ struct command {
 #define FILTERS_COST "O(n) for n bytes of all filters"
 
 static const struct command COMMANDS[] = {
-    {"bf.reserve", cmd_reserve, WRITES, -4, "0.1.0",
+    {"bf.reserve", cmd_reserve, CREATES, -4, "0.1.0",
      "Creates an empty filter; BITSPERKEY bits may stand for the error rate", "O(1)", NULL,
-     "write fast bloom", RESERVE_ARGS},
+     RESERVE_ARGS},
     {"bf.add", cmd_add, WRITES, 3, "0.1.0", "Adds an item, and creates the filter if it is missing",
-     ITEM_COST, NULL, "write bloom", KEY_ITEM_ARGS},
+     ITEM_COST, NULL, KEY_ITEM_ARGS},
     {"bf.madd", cmd_madd, WRITES, -3, "0.1.0",
-     "Adds several items, and creates the filter if it is missing", ITEMS_COST, NULL, "write bloom",
+     "Adds several items, and creates the filter if it is missing", ITEMS_COST, NULL,
      KEY_ITEMS_ARGS},
     {"bf.insert", cmd_insert, WRITES, -4, "0.1.0",
      "Adds items, and creates the filter with these options if it is missing", ITEMS_COST, NULL,
-     "write bloom", INSERT_ARGS},
+     INSERT_ARGS},
     {"bf.exists", cmd_exists, READS, 3, "0.1.0",
-     "Looks up an item: 0 if it was surely never added, else 1", ITEM_COST, NULL, "read bloom",
-     KEY_ITEM_ARGS},
+     "Looks up an item: 0 if it was surely never added, else 1", ITEM_COST, NULL, KEY_ITEM_ARGS},
     {"bf.mexists", cmd_mexists, READS_MUCH, -3, "0.1.0", "Looks up several items", ITEMS_COST, NULL,
-     "read bloom", KEY_ITEMS_ARGS},
+     KEY_ITEMS_ARGS},
     {"bf.bulkexists", cmd_bulkexists, READS_MUCH, -4, "0.2.0",
-     "Looks up items that stand in one string; returns a bitmap", ITEMS_COST, NULL, "read bloom",
-     BULK_ARGS},
+     "Looks up items that stand in one string; returns a bitmap", ITEMS_COST, NULL, BULK_ARGS},
     {"bf.bulkadd", cmd_bulkadd, WRITES, -4, "0.2.0",
      "Adds items that stand in one string, and creates the filter if it is missing; returns a "
      "bitmap",
-     ITEMS_COST, NULL, "write bloom", BULK_ARGS},
+     ITEMS_COST, NULL, BULK_ARGS},
     {"bf.card", cmd_card, READS, 2, "0.1.0", "Returns how many items were added", LAYERS_COST, NULL,
-     "read fast bloom", KEY_ARGS},
+     KEY_ARGS},
     {"bf.info", cmd_info, READS, -2, "0.1.0",
-     "Returns capacity, bytes, layers, items and expansion", LAYERS_COST, "dont_cache",
-     "read fast bloom", INFO_ARGS},
+     "Returns capacity, bytes, layers, items and expansion", LAYERS_COST, "dont_cache", INFO_ARGS},
     {"bf.debug", cmd_debug, READS_MUCH, 2, "0.1.0", "Returns the geometry of each layer",
-     LAYERS_COST, "dont_cache", "read bloom", KEY_ARGS},
+     LAYERS_COST, "dont_cache", KEY_ARGS},
     {"bf.scandump", cmd_scandump, READS_MUCH, 3, "0.1.0",
      "Exports a filter of any size in pieces: returns the next one", PIECE_COST, "dont_cache",
-     "read bloom", SCANDUMP_ARGS},
+     SCANDUMP_ARGS},
     {"bf.loadchunk", cmd_loadchunk, WRITES, -4, "0.1.0", "Imports one of those pieces", PIECE_COST,
-     NULL, "write bloom", LOADCHUNK_ARGS},
+     NULL, LOADCHUNK_ARGS},
     {"bf.load", cmd_load, WRITES, 3, "0.2.0", "Creates a filter from what valkey-bloom's AOF has",
-     FILTER_COST, NULL, "write bloom", LOAD_ARGS},
+     FILTER_COST, NULL, LOAD_ARGS},
     {"bf.export", cmd_export, READS_MUCH, -2, "0.1.0", "Returns a filter's bytes in one string",
-     FILTER_COST, "dont_cache", "read bloom", EXPORT_ARGS},
+     FILTER_COST, "dont_cache", EXPORT_ARGS},
     {"bf.import", cmd_import, WRITES, -6, "0.1.0", "Creates a filter from such bytes", FILTER_COST,
-     NULL, "write bloom", IMPORT_ARGS},
+     NULL, IMPORT_ARGS},
     {"bf.merge", cmd_merge, MERGES, -3, "0.1.0", "Makes a filter the union of itself and others",
-     FILTERS_COST, NULL, "write bloom", COMBINE_ARGS},
+     FILTERS_COST, NULL, COMBINE_ARGS},
     {"bf.interstore", cmd_interstore, STORES, -3, "0.1.0", "Stores the intersection of filters",
-     FILTERS_COST, NULL, "write bloom", COMBINE_ARGS},
+     FILTERS_COST, NULL, COMBINE_ARGS},
     {"bf.clear", cmd_clear, EMPTIES, 2, "0.1.0",
-     "Empties a filter, which keeps its parameters and TTL", FILTER_COST, NULL, "write bloom",
-     KEY_ARGS},
+     "Empties a filter, which keeps its parameters and TTL", FILTER_COST, NULL, KEY_ARGS},
     {"bf.rotate", cmd_rotate, ROTATES, -2, "0.2.0",
-     "Drops the generations of a window that are over", FILTER_COST, NULL, "write bloom", KEY_ARGS},
-    {"bf.del", cmd_del, EMPTIES, -3, "0.2.0", "Deletes items from a filter of layout COUNTING",
-     "O(n*k) for n items and k hashes", NULL, "write bloom", KEY_ITEMS_ARGS},
+     "Drops the generations of a window that are over", FILTER_COST, NULL, KEY_ARGS},
+    {"bf.del", cmd_del, REMOVES, -3, "0.2.0", "Deletes items from a filter of layout COUNTING",
+     "O(n*k) for n items and k hashes", NULL, KEY_ITEMS_ARGS},
     {"bf.count", cmd_count, READS, 3, "0.2.0",
      "Returns an upper bound on how often an item was added; layout COUNTING", "O(k) for k hashes",
-     NULL, "read fast bloom", KEY_ITEM_ARGS},
+     NULL, KEY_ITEM_ARGS},
     {"bf.stats", cmd_stats, READS, 2, "0.1.0",
      "Returns everything there is to know about a filter, and advice", LAYERS_COST, "dont_cache",
-     "read fast bloom", KEY_ARGS},
+     KEY_ARGS},
     {"bf.help", cmd_help, NO_KEY, 1, "0.2.0", "Returns one line for each command", "O(1)", NULL,
-     "read fast bloom", NO_ARGS},
+     NO_ARGS},
 };
 
 #define NCOMMANDS (sizeof(COMMANDS) / sizeof(COMMANDS[0]))
@@ -352,6 +367,15 @@ static void look_up_acl(RedisModuleCtx *ctx) {
     }
 }
 
+/* The categories that follow from the flags, so that the two agree. */
+static const char *categories_of(const struct command *command) {
+    const char *flags = USES[command->use].flags;
+    bool writes = strncmp(flags, "write", strlen("write")) == 0;
+    bool is_fast = strstr(flags, "fast") != NULL;
+    if (writes) return is_fast ? "write fast bloom" : "write bloom";
+    return is_fast ? "read fast bloom" : "read bloom";
+}
+
 static int document(RedisModuleCommand *handle, const struct command *command) {
     RedisModuleCommandKeySpec key_specs[] = {
         {.flags = (uint64_t)USES[command->use].key_flags,
@@ -392,7 +416,8 @@ static int register_one(RedisModuleCtx *ctx, const struct command *command) {
     }
     RedisModuleCommand *handle = RedisModule_GetCommand(ctx, command->name);
     if (!handle || document(handle, command) != REDISMODULE_OK ||
-        (acl.set_categories && acl.set_categories(handle, command->categories) != REDISMODULE_OK)) {
+        (acl.set_categories &&
+         acl.set_categories(handle, categories_of(command)) != REDISMODULE_OK)) {
         RedisModule_Log(ctx, "warning", "the server refuses the description of %s", command->name);
         return REDISMODULE_ERR;
     }

@@ -57,8 +57,19 @@ bool key_open_any(RedisModuleCtx *ctx, RedisModuleString *name, enum access acce
         return false;
     }
     set_value(key, RedisModule_ModuleTypeGetValue(key->handle));
-    if (access == FOR_WRITING) key->counted = metrics_usage(key->value, key->filter);
+    if (access == FOR_WRITING) key_count(key);
     return true;
+}
+
+void key_count(struct key *key) {
+    key->access = FOR_WRITING;
+    key->counted = metrics_usage(key->value, key->filter);
+}
+
+void key_count_completed(struct key *key) {
+    if (key->access == FOR_WRITING || key->filter->is_loading) return;
+    key_count(key);
+    key->counted.full = key->counted.overfilled = 0; // while it was loading
 }
 
 bool key_open(RedisModuleCtx *ctx, RedisModuleString *name, enum access access, struct key *key) {
@@ -219,7 +230,8 @@ static void announce(const struct key *key, const char *event) {
 
 void key_close_changed(struct key *key, const char *event) {
     bool has_new_layers = key->put || key->has_grown || key->rotated;
-    if (!key->only_added || has_new_layers) {
+    bool is_counted = key->access == FOR_WRITING;
+    if (is_counted && (!key->only_added || has_new_layers)) {
         key->filter->safe_fill = measure_safe_fill(key->filter);
     }
     uint64_t was_full = key->counted.full;

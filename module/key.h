@@ -23,7 +23,8 @@
 enum access {
     FOR_READING,
     FOR_WRITING,
-    AS_SOURCE, // reading in a command that writes: a missing key is not announced as a miss
+    FOR_FILLING, // writing pieces into a filter that is loading: see key_count
+    AS_SOURCE,   // reading in a command that writes: a missing key is not announced as a miss
 };
 
 struct key {
@@ -55,6 +56,14 @@ bool key_open(RedisModuleCtx *ctx, RedisModuleString *name, enum access access, 
 /* Like key_open, but a key that does not exist is an error too. */
 bool key_open_existing(RedisModuleCtx *ctx, RedisModuleString *name, enum access access,
                        struct key *key);
+
+/* Makes a key that was opened FOR_FILLING one FOR_WRITING. Counting takes time for each layer, and
+ * pieces of a filter that goes on loading change nothing that is counted. So a command that may do
+ * anything else calls this before its first change. */
+void key_count(struct key *key);
+
+/* The same after a piece, if that has completed the filter. */
+void key_count_completed(struct key *key);
 
 /* Whether the key exists, whatever it holds. This deletes an expired key, so that opening the key
  * afterwards runs no code of other modules. */

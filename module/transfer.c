@@ -103,6 +103,7 @@ static bool load_piece(struct key *key, long long iterator, const char *data, si
         result = codec_put_piece(key->filter, (uint64_t)iterator - 1, data, len);
     }
     *changed = result == CODEC_PIECE_STORED;
+    key_count_completed(key);
     if (*changed || result == CODEC_PIECE_PRESENT) return true;
     RedisModule_ReplyWithError(key->ctx, piece_error(result));
     return false;
@@ -114,6 +115,8 @@ static bool load_chunk(struct key *key, long long iterator, const RedisModuleStr
                        bool replaces, bool *changed) {
     size_t len;
     const char *data = RedisModule_StringPtrLen(chunk, &len);
+    bool is_loading = key->filter && key->filter->is_loading;
+    if (!is_loading || replaces) key_count(key);
     if (key->filter && !replaces) return load_piece(key, iterator, data, len, changed);
     *changed = true;
     if (iterator == 1) return load_header(key, data, len);
@@ -141,7 +144,7 @@ int cmd_loadchunk(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
     const char *error = parse_loadchunk(argv, argc, &iterator, &replaces);
     if (error) return args_reply_error(ctx, error);
     struct key key;
-    if (!key_open_any(ctx, argv[1], FOR_WRITING, &key)) goto out;
+    if (!key_open_any(ctx, argv[1], FOR_FILLING, &key)) goto out;
     if (!load_chunk(&key, iterator, argv[3], replaces, &changed)) goto out;
     RedisModule_ReplyWithSimpleString(ctx, "OK");
     if (!changed) goto out;

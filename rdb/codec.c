@@ -298,23 +298,10 @@ uint64_t codec_header_bytes(const uint8_t *bytes, size_t len) {
 
 /* ---- The bits ----------------------------------------------------------------------------- */
 
-/* The layer of byte `offset`, and the byte's offset within it. NULL past the end. */
-static struct layer *locate(const struct filter *filter, uint64_t offset, uint64_t *within) {
-    for (uint32_t i = 0; i < filter->nlayers; i++) {
-        uint64_t size = layer_array_bytes(&filter->layers[i]);
-        if (offset < size) {
-            *within = offset;
-            return &filter->layers[i];
-        }
-        offset -= size;
-    }
-    return NULL;
-}
-
 size_t codec_piece_at(const struct filter *filter, uint64_t offset, size_t most,
                       const uint8_t **bytes) {
     uint64_t within;
-    const struct layer *layer = locate(filter, offset, &within);
+    const struct layer *layer = filter_locate(filter, offset, &within);
     if (!layer) return 0;
     uint64_t left = layer_array_bytes(layer) - within;
     *bytes = layer->bits + within;
@@ -352,14 +339,17 @@ static enum codec_piece overwrite(struct layer *layer, uint64_t within, const ui
 
 enum codec_piece codec_put_piece(struct filter *filter, uint64_t end, const void *bytes,
                                  size_t len) {
-    uint64_t total = filter_array_bytes(filter);
     uint64_t start = end - len; // the caller has checked that len <= end
-    if (end > total || start >= total) return CODEC_PIECE_OUTSIDE;
     uint64_t within = 0;
-    struct layer *layer = locate(filter, start, &within);
-    if (len > layer_array_bytes(layer) - within) return CODEC_PIECE_CROSSING;
+    struct layer *layer = filter_locate(filter, start, &within);
+    if (!layer) return CODEC_PIECE_OUTSIDE;
+    uint64_t left = layer_array_bytes(layer) - within;
+    if (len > left) {
+        return end > filter_array_bytes(filter) ? CODEC_PIECE_OUTSIDE : CODEC_PIECE_CROSSING;
+    }
     if (filter->is_foreign) return overwrite(layer, within, bytes, len);
     if (start > filter->loaded) return CODEC_PIECE_GAP;
+    bool is_last = len == left && layer == filter_newest(filter);
 
     // The bytes that are present already must be the same again. Only the rest is stored.
     uint8_t *bits = layer->bits + within;
@@ -368,11 +358,11 @@ enum codec_piece codec_put_piece(struct filter *filter, uint64_t end, const void
     if (memcmp(bits, piece, present) != 0) return CODEC_PIECE_BAD;
     if (present == len) return CODEC_PIECE_PRESENT;
     memcpy(bits + present, piece + present, len - present);
-    if (end == total && !counts_are_sound(filter)) {
+    if (is_last && !counts_are_sound(filter)) {
         memset(bits + present, 0, len - present); // undo
         return CODEC_PIECE_BAD;
     }
     filter->loaded = end;
-    filter->is_loading = end < total;
+    filter->is_loading = !is_last;
     return CODEC_PIECE_STORED;
 }

@@ -313,6 +313,7 @@ static enum status replace_layers(struct filter *into, const struct plan *plan) 
     }
     mem_free(into->layers);
     into->layers = layers;
+    filter_forget_place(into);
     into->nlayers = plan->n;
     into->loaded = filter_array_bytes(into);
     return STATUS_OK;

@@ -185,6 +185,24 @@ enum status filter_alloc_bits(struct filter *filter) {
     return STATUS_OK;
 }
 
+/* The place is a hint, so that it changes also where the filter is only read. */
+struct layer *filter_locate(const struct filter *filter, uint64_t offset, uint64_t *within) {
+    struct filter *hinted = (struct filter *)(uintptr_t)filter;
+    if (offset < filter->before) filter_forget_place(hinted);
+    while (filter->place < filter->nlayers) {
+        struct layer *layer = &filter->layers[filter->place];
+        uint64_t size = layer_array_bytes(layer);
+        if (offset - filter->before < size) {
+            *within = offset - filter->before;
+            return layer;
+        }
+        if (filter->place + 1 == filter->nlayers) break;
+        hinted->place++;
+        hinted->before += size;
+    }
+    return NULL;
+}
+
 enum status filter_empty(struct filter *filter, bool *changed) {
     struct layer *first = &filter->layers[0];
     // A foreign filter may count items whose bits are not there.
@@ -198,6 +216,7 @@ enum status filter_empty(struct filter *filter, bool *changed) {
         for (uint32_t i = 1; i < filter->nlayers; i++) layer_clear(&filter->layers[i]);
         mem_free(filter->layers);
         filter->layers = first = alone;
+        filter_forget_place(filter);
         filter->nlayers = 1;
         filter->loaded = layer_array_bytes(first);
     }

@@ -67,10 +67,12 @@ struct filter {
     bool is_estimated;  // the item counts are estimates from the set bits, as after an import
     bool is_foreign;    // of another program's type, which `growth` tells: saved by its rules
     bool is_fixed_seed; // GROWTH_RATIO: valkey-bloom's field, kept
-    enum growth growth;
-    enum layout layout;
-    enum scheme scheme;
+    enum growth growth : 8;
+    enum layout layout : 8;
+    enum scheme scheme : 8;
+    uint32_t place;   // a hint (filter_locate): a layer, by its index
     float safe_fill;  // not overfilled up to this fill of the newest layer (measure.h); 0: unknown
+    uint64_t before;  // the bytes of the layers before `place`
     struct seed seed; // as in filter_params
     uint32_t nlayers;
     struct layer *layers;       // at least one, oldest first
@@ -118,6 +120,16 @@ enum status filter_alloc_bits(struct filter *filter);
 /* Removes all items. The parameters and the first layer, empty, are left. *changed: whether the
  * filter was different before. STATUS_NOMEM if it has several layers and there is no memory. */
 enum status filter_empty(struct filter *filter, bool *changed);
+
+/* The layer of byte `offset` of the arrays, counted from 0 over all layers, and the byte's offset
+ * within it; NULL past the end. Looked for from where the last one was found. */
+struct layer *filter_locate(const struct filter *filter, uint64_t offset, uint64_t *within);
+
+/* Whoever changes the list of layers, but for one at its end, calls this. */
+static inline void filter_forget_place(struct filter *filter) {
+    filter->place = 0;
+    filter->before = 0;
+}
 
 /* The first layer's part of the error rate of a filter without a window. */
 double filter_first_rate(double error_rate, uint32_t expansion);

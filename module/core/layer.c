@@ -450,18 +450,33 @@ uint64_t layer_estimate_items(const struct layer *layer) {
     return items >= (double)layer->ones ? layer->ones : (uint64_t)items;
 }
 
-double layer_current_error_rate(const struct layer *layer) {
-    if (layer->ones >= reach(layer)) return 1;
-    if (layer->layout == LAYOUT_BLOCKED) {
-        return rate_blocked(layer_estimate(layer), layer->nbits / BLOCKED_BLOCK_BITS);
+/* LevelDB's words wrap round at 2^32. */
+static enum rate_walk walk_kind(const struct layer *layer) {
+    if (layer->scheme == SCHEME_DATASKETCHES) return RATE_WALK_HALVED;
+    if (layer->scheme == SCHEME_LEVELDB) return RATE_WALK_WRAPS;
+    switch ((enum rule)layer->rule) {
+    case RULE_SIP13: return RATE_WALK_SPLIT;
+    case RULE_FOLD32:
+    case RULE_MAGNITUDE: return RATE_WALK_FOLDED;
+    case RULE_ALTERNATE: return RATE_WALK_SUMS;
+    case RULE_GO: return RATE_WALK_MIXED;
+    case RULE_BIP37: return RATE_WALK_FREE;
+    default:
+        return scheme_row((enum scheme)layer->scheme)->wraps ? RATE_WALK_WRAPS : RATE_WALK_STRAIGHT;
     }
+}
+
+double layer_error_rate_at(const struct layer *layer, double ones) {
+    double fill = ones / (double)reach(layer);
     uint64_t nlines = layer->nbits / SCHEME_LINE_BITS;
-    if (layer->rule == RULE_LINE) return rate_lines(layer_estimate(layer), nlines, layer->nhashes);
-    if (layer->rule == RULE_LINE4) {
-        return rate_lines4(layer_estimate(layer), nlines, layer->nhashes);
+    if (layer->layout == LAYOUT_BLOCKED) {
+        return rate_blocked_now(fill, layer->nbits / BLOCKED_BLOCK_BITS);
     }
-    double fill = (double)layer->ones / (double)reach(layer);
-    double rate = 1;
-    for (uint32_t i = 0; i < layer->nhashes; i++) rate *= fill;
-    return rate;
+    if (layer->rule == RULE_LINE) return rate_lines_now(fill, nlines, layer->nhashes);
+    if (layer->rule == RULE_LINE4) return rate_lines4_now(fill, nlines, layer->nhashes);
+    return rate_now(ones, reach(layer), layer->nhashes, walk_kind(layer));
+}
+
+double layer_current_error_rate(const struct layer *layer) {
+    return layer_error_rate_at(layer, (double)layer->ones);
 }

@@ -222,8 +222,10 @@ double layer_estimate(const struct layer *layer);
 /* The estimate as a legal value of `items`: rounded, at least ones/k, at most ones. */
 uint64_t layer_estimate_items(const struct layer *layer);
 
-/* The false-positive rate now: the share of set bits to the power k. In BLOCKED it is the mean over
- * the blocks, which hold different numbers of items; that mean is higher. */
+/* The false-positive rate now (rate.h): what lookups of absent items find. */
 double layer_current_error_rate(const struct layer *layer);
+
+/* The rate that the layer would have with `ones` set bits. */
+double layer_error_rate_at(const struct layer *layer, double ones);
 
 #endif

@@ -2,6 +2,8 @@
 
 #include "module/core/measure.h"
 
+#include "module/core/real.h"
+
 uint64_t measure_items(const struct filter *filter) {
     double sum = 0;
     for (uint32_t i = 0; i < filter->nlayers; i++) sum += layer_estimate(&filter->layers[i]);
@@ -20,14 +22,36 @@ uint64_t measure_ones(const struct filter *filter) {
     return sum;
 }
 
+/* The set bits of n items vary: m bits of which a share u is unset have the variance
+ * m u (1 - u + u ln u) (occupancy). The least of them that chance makes as many as there are: six
+ * sigma below, which one filter in a billion exceeds. */
+#define CHANCE_SIGMAS 6
+
+static double least_ones(const struct layer *layer) {
+    double m = (double)layer->nbits, ones = (double)layer->ones, unset = 1 - ones / m;
+    if (layer->ones == 0 || layer->ones >= layer->nbits) return ones;
+    double variance = m * unset * (1 - unset + unset * real_ln(unset));
+    double least = ones - CHANCE_SIGMAS * sqrt(variance > 0 ? variance : 0);
+    return least > 0 ? least : 0;
+}
+
 /* 1 - (1-r1)(1-r2)... is computed as the sum r1 + (1-r1)r2 + ..., which keeps all digits of small
  * rates. */
-double measure_error_rate(const struct filter *filter) {
+static double rate_of_layers(const struct filter *filter, double (*ones)(const struct layer *)) {
     double rate = 0;
     for (uint32_t i = 0; i < filter->nlayers; i++) {
-        rate += (1 - rate) * layer_current_error_rate(&filter->layers[i]);
+        const struct layer *layer = &filter->layers[i];
+        rate += (1 - rate) * layer_error_rate_at(layer, ones(layer));
     }
     return rate;
+}
+
+static double counted_ones(const struct layer *layer) {
+    return (double)layer->ones;
+}
+
+double measure_error_rate(const struct filter *filter) {
+    return rate_of_layers(filter, counted_ones);
 }
 
 double measure_promise(const struct filter *filter) {
@@ -38,48 +62,50 @@ double measure_promise(const struct filter *filter) {
     return rate < 1 ? rate : 1;
 }
 
-/* The rate above which a filter is overfilled. By GROWTH_RATIO the first layer has all of the
- * filter's rate, and those after it add theirs. */
+/* The rate above which a filter is overfilled, if chance alone cannot explain it. The 1.1 is for
+ * the models of the full layer and of the layer as it is, which agree within a few per cent. By
+ * GROWTH_RATIO the first layer has all of the filter's rate, and those after it add theirs. */
 static double most_rate(const struct filter *filter) {
     double promise = measure_promise(filter);
     if (filter->growth == GROWTH_RATIO) promise /= 1 - filter->ratio;
-    return 2 * promise;
+    return 1.1 * promise;
 }
 
 bool measure_is_overfilled(const struct filter *filter) {
-    return measure_error_rate(filter) > most_rate(filter);
+    return rate_of_layers(filter, least_ones) > most_rate(filter);
 }
 
 /* Whether the filter, whose older layers have the rate `before`, keeps within `most` at a fill of
  * its newest layer. */
-static bool is_safe(const struct filter *filter, double before, double most, float fill) {
+static bool is_safe(const struct filter *filter, double before, double most, double fill) {
     struct layer newest = *filter_newest(filter);
-    newest.ones = (uint64_t)((double)fill * (double)newest.nbits) + 1;
+    newest.ones = (uint64_t)(fill * (double)newest.nbits) + 1;
     if (newest.ones > newest.nbits) newest.ones = newest.nbits;
-    return before + (1 - before) * layer_current_error_rate(&newest) <= most;
+    return before + (1 - before) * layer_error_rate_at(&newest, least_ones(&newest)) <= most;
 }
 
-/* Creating a filter computes this, so it tries one fill first, which suits most: k hashes that were
- * rounded from a rate give a full layer a fill of 2^(0.5/k) / 2 at most, a little less than
- * (1 + 0.5/k) / 2. Otherwise halving the interval 8 times finds the fill to 0.4 %. The 0.999 is for
- * rounding, which is far smaller. */
+/* Creating a filter computes this, so it tries one fill first, which suits most: the textbook's for
+ * the rate, as chance and the rare cases of rate.c take about the same in opposite directions.
+ * Otherwise halving the interval 8 times finds the fill to 0.4 %. The 0.999 is for rounding, which
+ * is far smaller. */
 float measure_safe_fill(const struct filter *filter) {
     struct filter older = *filter;
     older.nlayers--;
-    double before = measure_error_rate(&older), most = 0.999 * most_rate(filter);
-    if (before > most) return 0;
-    float usual = 0.5f + 0.25f / (float)filter_newest(filter)->nhashes;
-    if (is_safe(filter, before, most, usual)) return usual;
-    float low = 0, high = usual;
+    double before = rate_of_layers(&older, least_ones), most = 0.999 * most_rate(filter);
+    if (before >= most) return 0;
+    double usual = real_pow(most - before, 1.0 / filter_newest(filter)->nhashes);
+    if (usual >= 1) return 1;
+    if (is_safe(filter, before, most, usual)) return (float)usual;
+    double low = 0, high = usual;
     for (int i = 0; i < 8; i++) {
-        float middle = (low + high) / 2;
+        double middle = (low + high) / 2;
         if (is_safe(filter, before, most, middle)) {
             low = middle;
         } else {
             high = middle;
         }
     }
-    return low;
+    return (float)low;
 }
 
 /* Under a tenth of the capacity is free. Rounded up, a tenth that is no integer compares the same.

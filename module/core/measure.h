@@ -11,7 +11,8 @@ uint64_t measure_items(const struct filter *filter); // estimated from the set b
 uint64_t measure_bits(const struct filter *filter);
 uint64_t measure_ones(const struct filter *filter); // set bits
 
-/* The false-positive rate now: the probability that at least one layer contains an absent item. */
+/* The false-positive rate now: the probability that at least one layer contains an absent item. It
+ * is within 10 % of what lookups find (rate.c; tests/unit/test_stated.c). */
 double measure_error_rate(const struct filter *filter);
 
 /* The false-positive rate that the filter promises. A filter sized by bits per key promises the
@@ -19,8 +20,9 @@ double measure_error_rate(const struct filter *filter);
  * promises twice the rate of each of its g+1 generations. */
 double measure_promise(const struct filter *filter);
 
-/* Whether the false-positive rate is more than twice the promised one. Chance alone moves the rate
- * of a full filter by far less. */
+/* Whether the false-positive rate is over the promised one: by more than a tenth, and by more than
+ * chance explains. A full filter of 100 items may have up to 2 times the promised rate by chance,
+ * one of 10,000 up to 1.2 times. */
 bool measure_is_overfilled(const struct filter *filter);
 
 /* A fill of the newest layer up to which the filter is not overfilled, if no other layer changes. A

@@ -41,6 +41,7 @@ const struct filter *window_live(const struct filter *filter, uint64_t now, stru
     *view = *filter;
     view->layers += first;
     view->nlayers -= first;
+    filter_forget_place(view);
     return view;
 }
 
@@ -57,6 +58,7 @@ static bool has_room(const struct filter *filter, uint32_t first, const struct l
     struct filter rest = *filter;
     rest.layers += first;
     rest.nlayers -= first;
+    filter_forget_place(&rest);
     return limits_has_room(&rest, like->capacity, layer_array_bytes(like));
 }
 
@@ -105,6 +107,7 @@ static enum status replace_layers(struct filter *filter, uint32_t first, const s
     rest->layers = filter->layers;
     rest->nlayers = first;
     filter->layers = layers;
+    filter_forget_place(filter);
     filter->nlayers = nlayers;
     filter->loaded = filter_array_bytes(filter);
     if (kept == 0) filter->is_estimated = false; // what was estimated is gone

@@ -282,8 +282,22 @@ static void model_rotate(struct model *model, uint64_t start, const struct filte
     model_append(model, fresh, start);
 }
 
+/* A byte is found where it is, whatever became of the layers since the last one was. */
+static void compare_places(const struct filter *filter) {
+    uint64_t before = 0, within = 0, end = filter_array_bytes(filter);
+    CLAIM(filter_locate(filter, end - 1, &within) == filter_newest(filter)); // not from byte 0
+    for (uint32_t i = 0; i < filter->nlayers; i++) {
+        uint64_t size = layer_array_bytes(&filter->layers[i]);
+        CLAIM(filter_locate(filter, before + size - 1, &within) == &filter->layers[i]);
+        CLAIM(within == size - 1);
+        before += size;
+    }
+    CLAIM(!filter_locate(filter, before, &within) && filter->before < before);
+}
+
 static void compare(const struct model *model, const struct filter *filter) {
     CLAIM(filter->nlayers == model->nlayers);
+    compare_places(filter);
     for (uint32_t i = 0; i < model->nlayers; i++) {
         const struct naive *naive = &model->layers[i];
         const struct layer *layer = &filter->layers[i];

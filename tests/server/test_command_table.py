@@ -56,7 +56,8 @@ def test_arity_is_that_of_redisbloom(call, name):
 @pytest.mark.parametrize("name", WRITES)
 def test_writing_commands_are_write_and_denyoom(call, name):
     frees = name in ("BF.CLEAR", "BF.ROTATE", "BF.DEL")  # so it is not refused when there is no memory
-    assert set(command_info(call, name)["flags"]) == {"write", "module"} | (set() if frees else {"denyoom"})
+    more = {"fast"} if name == "BF.RESERVE" else set()
+    assert set(command_info(call, name)["flags"]) == {"write", "module"} | more | (set() if frees else {"denyoom"})
 
 
 @pytest.mark.parametrize("name", READS)
@@ -173,3 +174,34 @@ def test_commands_are_in_the_bloom_category_where_the_server_has_module_categori
         pytest.skip("modules can have ACL categories since Redis 7.4 and Valkey 8.0")
     seen = set(command_info(call, name)["acl"])
     assert {"@bloom", "@write" if name in WRITES else "@read"} <= seen
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_the_category_fast_goes_with_the_flag(call, r, name):
+    if not has_module_categories(r):
+        pytest.skip("modules can have ACL categories since Redis 7.4 and Valkey 8.0")
+    seen = command_info(call, name)
+    assert ("@fast" in seen["acl"]) is ("fast" in seen["flags"]) is ("@slow" not in seen["acl"])
+
+
+# What the answers tell: whether the filter has an item, or what bits it has. Of dest, BF.INTERSTORE and BF.CLEAR
+# tell no more than whether the key exists, as SINTERSTORE and DEL do; BF.ROTATE tells nothing.
+TELL_NOTHING = {"BF.INTERSTORE", "BF.CLEAR", "BF.ROTATE"}
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_write_permission_alone_admits_no_command_whose_answer_tells_what_a_filter_holds(call, name):
+    assert call("ACL", "SETUSER", "blind", "on", "nopass", "resetkeys", "%W~*", "+@all") == OK
+    words = COMMANDS[name][1]
+    if name in COMBINING:  # its sources are read in any case
+        call("ACL", "SETUSER", "blind", "%R~" + words[1])
+    is_admitted = call("ACL", "DRYRUN", "blind", name, *words) == OK
+    assert is_admitted is (name in TELL_NOTHING)
+
+
+@pytest.mark.parametrize("name", COMBINING)
+def test_the_sources_are_only_read(call, name):
+    assert call("ACL", "SETUSER", "merger", "on", "nopass", "resetkeys", "~dest", "%R~source", "+@all") == OK
+    assert call("ACL", "DRYRUN", "merger", name, "dest", "source") == OK
+    assert call("ACL", "SETUSER", "merger", "resetkeys", "~dest", "%W~source") == OK
+    assert call("ACL", "DRYRUN", "merger", name, "dest", "source") != OK

@@ -423,8 +423,72 @@ bits_of_a_filter_half_way_are_sound_unless_one_is_set_that_has_not_arrived(void 
     release(source, filter);
 }
 
+/* ---- The work ---- */
+
+/* A chain of as many layers as there can be, of one byte each, with all bits set. */
+static struct filter *longest_chain(void) {
+    struct filter *filter = filter_new_bare(LIMITS_MAX_LAYERS);
+    assert_non_null(filter);
+    for (; filter->nlayers < LIMITS_MAX_LAYERS; filter->nlayers++) {
+        struct layer *layer = &filter->layers[filter->nlayers];
+        assert_int_equal(layer_init(layer, (struct sizing){8, 7}, CLASSIC, 8, 0.01), STATUS_OK);
+        layer->items = layer->ones = 8;
+        layer->bits[0] = 0xff;
+    }
+    filter->error_rate = 0.01;
+    filter->loaded = LIMITS_MAX_LAYERS;
+    return filter;
+}
+
+static uint32_t distance(uint32_t a, uint32_t b) {
+    return a > b ? a - b : b - a;
+}
+
+/* The steps are those of the place from which the next byte is looked for. */
+static void pieces_in_order_take_one_step_a_layer_however_many_there_are(void **state) {
+    (void)state;
+    struct filter *filter = longest_chain();
+    uint64_t steps = 0;
+    const uint8_t *bytes;
+    for (int out = 1; out >= 0; out--) { // given out, and then taken in
+        filter->is_loading = !out;
+        if (!out) filter->loaded = 0;
+        for (uint32_t i = 0; i < LIMITS_MAX_LAYERS; i++) {
+            uint32_t before = filter->place;
+            if (out) assert_int_equal(codec_piece_at(filter, i, 100, &bytes), 1);
+            if (!out)
+                assert_int_equal(codec_put_piece(filter, i + 1, "\xff", 1), CODEC_PIECE_STORED);
+            assert_int_equal(filter->place, i);
+            steps += i == 0 ? 0 : distance(before, i); // from the end to the beginning in one
+        }
+    }
+    assert_int_equal(steps, 2 * (LIMITS_MAX_LAYERS - 1));
+    assert_false(filter->is_loading);
+    filter_free(filter);
+}
+
+static void a_byte_is_found_in_any_order(void **state) {
+    (void)state;
+    struct filter *filter = source_filter();
+    struct rng r = rng_seeded(7);
+    for (int i = 0; i < 10000; i++) {
+        uint64_t offset = rng_below(&r, TOTAL + 20), within = 0;
+        const struct layer *layer = filter_locate(filter, offset, &within);
+        if (offset >= TOTAL) {
+            assert_null(layer);
+            continue;
+        }
+        assert_ptr_equal(layer, &filter->layers[offset >= FIRST]);
+        assert_int_equal(within, offset >= FIRST ? offset - FIRST : offset);
+    }
+    assert_null(filter_locate(filter, UINT64_MAX, &(uint64_t){0}));
+    filter_free(filter);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        spied(pieces_in_order_take_one_step_a_layer_however_many_there_are),
+        spied(a_byte_is_found_in_any_order),
         spied(pieces_of_any_size_are_the_whole_run_and_cross_no_layer),
         spied(pieces_are_as_long_as_they_can_be),
         spied(there_is_no_piece_at_the_end_or_past_it),

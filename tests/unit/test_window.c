@@ -556,6 +556,29 @@ static void generations_are_dropped_whole_and_the_others_stay_as_they_are(void *
     filter_free(filter);
 }
 
+/* The last byte, found without a walk from the first. */
+static void assert_end_is_found(const struct filter *filter) {
+    uint64_t within, end = filter_array_bytes(filter);
+    assert_ptr_equal(filter_locate(filter, end - 1, &within), filter_newest(filter));
+    assert_int_equal(within, layer_array_bytes(filter_newest(filter)) - 1);
+    assert_null(filter_locate(filter, end, &within));
+}
+
+static void bytes_are_found_after_layers_went_and_came(void **state) {
+    (void)state;
+    struct filter *filter = three_generations();
+    uint64_t first = filter->layers[0].start;
+    bool changed;
+    assert_end_is_found(filter);
+    drop(filter, first);
+    assert_end_is_found(filter);
+    rotate_at(filter, first + 15000 + 75000); // the second generation goes
+    assert_end_is_found(filter);
+    assert_int_equal(filter_empty(filter, &changed), STATUS_OK);
+    assert_end_is_found(filter);
+    filter_free(filter);
+}
+
 static void a_window_that_is_left_with_nothing_is_as_if_cleared(void **state) {
     (void)state;
     for (int has_one = 0; has_one < 2; has_one++) {
@@ -654,6 +677,7 @@ int main(void) {
         spied(without_memory_a_window_does_not_rotate),
         spied(what_is_over_is_the_newest_start_whose_life_has_ended),
         spied(generations_are_dropped_whole_and_the_others_stay_as_they_are),
+        spied(bytes_are_found_after_layers_went_and_came),
         spied(a_window_that_is_left_with_nothing_is_as_if_cleared),
         spied(without_memory_a_window_drops_nothing),
         spied(estimates_end_when_all_that_was_estimated_is_dropped),

@@ -3,7 +3,7 @@
 
 import { FORMATS, fileBytes } from "./formats.js";
 import { readLayers } from "./layers.js";
-import { BLOCK, LINE, rateBlocked, rateLines, rateLines4 } from "./rate.js";
+import { BLOCK, LINE, rateBlockedNow, rateLines4Now, rateLinesNow, rateNow } from "./rate.js";
 import { LN2, ln } from "./real.js";
 import { SCHEMES } from "./schemes.js";
 import { whole } from "./text.js";
@@ -189,17 +189,13 @@ class FilterFile {
     return Math.min(Math.max(Math.floor(this.estimate + 0.5), least), ones);
   }
 
-  /** The false-positive rate now, as BF.STATS has it. CLASSIC: the fill to the power k. BLOCKED and
-   *  RocksDB: more, because some blocks are fuller than others. */
+  /** The false-positive rate now, as BF.STATS has it. */
   get currentErrorRate() {
     const { ones, reach, m, k } = this;
-    if (ones >= reach) return 1;
-    if (this.blocked) return rateBlocked(this.estimate, m / BLOCK);
-    if (this.scheme === "ROCKSDB") return rateLines(this.estimate, m / LINE, k);
-    if (this.scheme === "ROCKSDB4") return rateLines4(this.estimate, m / LINE, k);
-    let rate = 1;
-    for (let i = 0; i < k; i++) rate *= ones / reach;
-    return rate;
+    if (this.blocked) return rateBlockedNow(this.fill, m / BLOCK);
+    if (this.scheme === "ROCKSDB") return rateLinesNow(this.fill, m / LINE, k);
+    if (this.scheme === "ROCKSDB4") return rateLines4Now(this.fill, m / LINE, k);
+    return rateNow(ones, reach, k, this.scheme);
   }
 
   /** The items that this size is best for. */

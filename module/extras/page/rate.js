@@ -1,5 +1,5 @@
 // module/core/rate.c in JavaScript: the false-positive rate of a layer, term by term as there,
-// where every term is explained. Here for XXH64 and for arrays below 2^53 bits, which Number holds.
+// where every term is explained. Here for arrays below 2^53 bits, which Number holds.
 
 import { exp, ln, pow } from "./real.js";
 
@@ -57,14 +57,26 @@ function distinctPositions(s) {
 
 // ---- The fill
 
-function fillExcess(s, distinct, f) {
+function fillSum(k, f) {
   let sum = 0, slope = 0, power = 1;
-  for (let i = 1; i <= s.k; i++) {
+  for (let i = 1; i <= k; i++) {
     slope += power;
     power *= f;
     sum += power / i;
   }
+  return { sum, slope };
+}
+
+function fillExcess(s, distinct, f) {
+  const { sum, slope } = fillSum(s.k, f);
   return sum - (distinct / s.m) * (0.5 * ln(slope) + s.n);
+}
+
+function itemsOfFill(s, f) {
+  const { sum, slope } = fillSum(s.k, f);
+  const distinct = s.m < 100 * s.k ? distinctPositions(s) : s.k;
+  const items = (sum * s.m) / distinct - 0.5 * ln(slope);
+  return items > 0 ? items : 0;
 }
 
 function fillWhenFull(s) {
@@ -89,15 +101,18 @@ function alignedWeight(s, f) {
   return sum + (wraps ? 2.2 : 5.0) * (k - 3) * pow(f, k / 2);
 }
 
+const twoUnset = (s, f) => ((s.k * (s.k - 1)) / 2) * s.powers[s.k - 2] * (1 - f) * (1 - f);
+
+function alignedGain(s, f) {
+  if (s.k < 3) return 0;
+  const atMostTwo = s.powers[s.k] + twoUnset(s, f) + s.k * s.powers[s.k - 1] * (1 - f);
+  return alignedWeight(s, f) * (1 - atMostTwo);
+}
+
 function alignedItems(s, f) {
-  const k = s.k;
-  if (k < 2) return 0;
-  const pairs = ((k * (k - 1)) / 2) * s.powers[k - 2] * (1 - f) * (1 - f);
-  let sum = -k * pairs;
-  if (k >= 3) {
-    const atMostTwo = s.powers[k] + pairs + k * s.powers[k - 1] * (1 - f);
-    sum += alignedWeight(s, f) * (1 - atMostTwo);
-  }
+  if (s.k < 2) return 0;
+  let sum = -s.k * twoUnset(s, f);
+  sum += alignedGain(s, f);
   return (s.n / (s.m * s.m)) * sum;
 }
 
@@ -150,14 +165,79 @@ function crowdedClass(s, f) {
 
 // ---- The sum
 
+function shapeOf(m, k, wraps) {
+  const twoPart = wraps ? twosOf(m) : m;
+  return { m, k, twoPart, oddPart: m / twoPart };
+}
+
 /** The rate of a layer of m bits and k = 1..30 hashes when `items` adds have counted. */
 export function rateWhenFull(items, m, k) {
-  const s = { n: items, m, k, twoPart: twosOf(m) };
-  s.oddPart = m / s.twoPart;
+  const s = { ...shapeOf(m, k, true), n: items };
   const f = fillWhenFull(s);
   let rate = visitingRate(s, f); // first: it sets the powers the others use
   rate += alignedItems(s, f) + alignedRepeats(s, f);
   rate += commonFactors(s, f) + crowdedClass(s, f);
+  return rate < 1 ? rate : 1;
+}
+
+// ---- The rate of a layer whose set bits are counted
+
+// How the positions follow from an item's words, and the share of the rare cases that this leaves.
+const WALKS = { WRAPS: 1, STRAIGHT: 1, SPLIT: 1, HALVED: 0.8, FOLDED: 0.35, MIXED: 0.2, SUMS: 0.2, FREE: 0 };
+
+const WALK_OF = { FNV1A: "STRAIGHT", SPARK2: "STRAIGHT", SIP13: "SPLIT", DATASKETCHES: "HALVED", GUAVA32: "FOLDED",
+                  SPARK1: "FOLDED", CASSANDRA2: "FOLDED", CASSANDRA3: "FOLDED", GO: "MIXED", REDISSON: "SUMS",
+                  BIP37: "FREE" };
+
+function drawnPowers({ m, k }, ones) {
+  const powers = [1];
+  for (let i = 0; i < k; i++) powers.push(ones > i && m > i ? (powers[i] * (ones - i)) / (m - i) : 0);
+  return powers;
+}
+
+function crowdedNow(s, f) {
+  if (s.k < 3) return 0;
+  let sum = 0;
+  for (let d = 2; d <= s.k; d++) {
+    const stays = s.oddPart === 1 || (d & (d - 1)) === 0;
+    if (s.m % d === 0 && stays) sum += TOTIENT[d] * d * d;
+  }
+  return (0.6 * sum * s.n) / (s.m * s.m * s.m) + 0.5 * crowdedClass(s, f);
+}
+
+function rareCases(s, f) {
+  const k = s.k, few = k / s.m;
+  let perItem = alignedGain(s, f);
+  if (k > 3) perItem += (0.25 * (k * k - 9)) / s.m;
+  const sum = repeatingQueries(s) + (s.n / (s.m * s.m)) * perItem + crowdedNow(s, f);
+  return few < 1 ? (1 - few * few) * sum : 0;
+}
+
+function independentRate(fill, k) {
+  let rate = 1;
+  for (let i = 0; i < k; i++) rate *= fill;
+  return rate;
+}
+
+function equalSums(k, f) {
+  const covered = Math.floor(k / 2);
+  if (covered < 2) return 0;
+  return independentRate(f, k - covered) - independentRate(f, k) - covered * independentRate(f, k - 1) * (1 - f);
+}
+
+/** The rate of a layer with so many set bits of m, of a scheme. */
+export function rateNow(ones, m, k, scheme) {
+  const walk = WALK_OF[scheme] ?? "WRAPS", f = ones / m;
+  if (f >= 1) return 1;
+  if (walk === "FREE" || k > 30) return independentRate(f, k);
+  const s = shapeOf(m, k, walk !== "STRAIGHT");
+  s.n = itemsOfFill(s, f);
+  const isSplit = walk === "SPLIT" && k > 1;
+  if (isSplit) s.k--;
+  s.powers = drawnPowers(s, ones);
+  let rate = s.powers[s.k] + WALKS[walk] * rareCases(s, f);
+  if (isSplit) rate *= f;
+  if (walk === "SUMS") rate += (equalSums(k, f) * s.n) / s.m;
   return rate < 1 ? rate : 1;
 }
 
@@ -211,25 +291,39 @@ export function rateBlockedWhenFull(items, blocks) {
   return blockLoad(BLOCKED_KIND, high, blocks).rate;
 }
 
-const rateOfLoad = (kind, offers, blocks) => (offers > 640 * blocks ? 1 : blockLoad(kind, offers, blocks).rate);
+// ---- The same for blocks and lines whose set bits are counted
 
-/** The rate of a BLOCKED layer when `offers` items were added, whether they counted or not: the mean
- *  over blocks, which do not all hold the same number of items. */
-export const rateBlocked = (offers, blocks) => rateOfLoad(BLOCKED_KIND, offers, blocks);
+const offersOfFill = (kind, fill, blocks) => ln(1 - fill) / ln(1 - (1 - kind.miss) / blocks);
+
+function blocksNow(kind, fill, blocks) {
+  if (fill >= 1) return 1;
+  if (blocks < 2) return independentRate(fill, kind.checks);
+  const offers = offersOfFill(kind, fill, blocks);
+  return offers > 640 * blocks ? 1 : blockLoad(kind, offers, blocks).rate;
+}
+
+const lineOf = (k) => ({ miss: pow(1 - 1.0 / LINE, k), checks: k });
+
+/** The rate of a BLOCKED layer: the mean over blocks, which do not all hold the same number of items. */
+export const rateBlockedNow = (fill, blocks) => blocksNow(BLOCKED_KIND, fill, blocks);
 
 /** The rate of RocksDB's filters, whose items have k bits in one line. */
-export const rateLines = (offers, lines, k) => rateOfLoad({ miss: pow(511.0 / 512, k), checks: k }, offers, lines);
+export const rateLinesNow = (fill, lines, k) => blocksNow(lineOf(k), fill, lines);
 
 /** The rate of RocksDB's filters before format_version 5: a line with j items is a small CLASSIC
  *  layer, and j is binomial. */
-export function rateLines4(offers, lines, k) {
-  const mean = offers / lines;
-  if (mean > 640 || k > 30) return rateLines(offers, lines, k);
-  if (lines < 2) return offers > 0 ? rateWhenFull(offers, LINE, k) : 0;
-  let rate = 0, chance = exp(offers * ln(1 - 1 / lines)); // of exactly j items
+export function rateLines4Now(fill, lines, k) {
+  const line = lineOf(k);
+  let rate = 0, misses = 1;
+  if (fill >= 1) return 1;
+  if (lines < 2) return rateNow(fill * LINE, LINE, k, "FNV1A");
+  const offers = offersOfFill(line, fill, lines), mean = offers / lines;
+  if (mean > 640) return 1;
+  let chance = exp(offers * ln(1 - 1 / lines)); // of exactly j items
   for (let j = 0; j <= offers && (j <= mean || chance > 1e-12); j++) {
-    if (j > 0 && chance > 1e-12) rate += chance * rateWhenFull(j, LINE, k);
+    if (chance > 1e-12) rate += chance * rateNow(LINE * (1 - misses), LINE, k, "FNV1A");
     chance *= (offers - j) / (j + 1) / (lines - 1);
+    misses *= line.miss;
   }
   return rate;
 }
