@@ -74,8 +74,15 @@ bool adding_prepare(struct adding *a) {
 }
 
 /* Only we write streams with COUNTING filters, and these list accepted items only. */
-bool adding_is_forced(const struct adding *a) {
+static bool is_forced(const struct adding *a) {
     return a->key.filter->layout == LAYOUT_COUNTING && replay_is(a->key.ctx);
+}
+
+enum batch_verdict adding_make_room(struct adding *a, enum status *st, struct filter **filter) {
+    if (*st == STATUS_FULL && is_forced(a)) return BATCH_FORCE;
+    if (*st == STATUS_GROW) *st = key_grow(&a->key);
+    *filter = a->key.filter;
+    return *st == STATUS_OK ? BATCH_RETRY : BATCH_END;
 }
 
 void adding_replicate_first(const struct adding *a) {

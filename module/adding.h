@@ -11,6 +11,7 @@
 #define BLOOMPORT_ADDING_H
 
 #include "module/args.h"
+#include "module/core/batch.h"
 #include "module/key.h"
 
 /* The progress of a command that adds items. */
@@ -46,9 +47,10 @@ static inline bool adding_open(RedisModuleCtx *ctx, RedisModuleString *name, str
     return (a->key.filter && a->key.filter->window == 0) || adding_prepare(a);
 }
 
-/* Whether an item that a full filter turned away is added all the same: a replayed add to a
- * COUNTING filter (filter_probed_force). */
-bool adding_is_forced(const struct adding *a);
+/* For the next item, which the filter has no room for: grows the filter, or says that the item is
+ * added all the same (filter_probed_force), as a replayed add to a COUNTING filter is. BATCH_END:
+ * neither; *st is the item's status then. *filter may be replaced. */
+enum batch_verdict adding_make_room(struct adding *a, enum status *st, struct filter **filter);
 
 /* Whether the command changed anything. */
 static inline bool adding_is_change(const struct adding *a) {

@@ -67,11 +67,10 @@ static size_t count_items(const struct bulk *bulk) {
  * XXH64, and what its two hashes of an item have in common is computed once. */
 static inline size_t hash_fixed(const struct filter *filter, const struct bulk *bulk, size_t width,
                                 const char **at, struct hash *out) {
-    const struct layer *layer = filter_newest(filter);
     size_t left = (size_t)(bulk->data + bulk->len - *at) / width;
     size_t n = left < PROBE_ITEMS ? left : PROBE_ITEMS;
     for (size_t i = 0; i < n; i++) {
-        out[i] = layer_hash(layer, &filter->seed, *at + i * width, width);
+        out[i] = filter_hash(filter, *at + i * width, width);
     }
     *at += n * width;
     return n;
@@ -95,12 +94,11 @@ static size_t hash_some(const struct filter *filter, const struct bulk *bulk, co
                         struct hash *out) {
     if (bulk->width == 8) return hash_8(filter, bulk, at, out);
     if (bulk->width == 16) return hash_16(filter, bulk, at, out);
-    const struct layer *layer = filter_newest(filter);
     const char *end = bulk->data + bulk->len;
     size_t n = 0;
     for (; n < PROBE_ITEMS && *at < end; n++) {
         const char *item_end = bulk_item_end(bulk, *at);
-        out[n] = layer_hash(layer, &filter->seed, *at, (size_t)(item_end - *at));
+        out[n] = filter_hash(filter, *at, (size_t)(item_end - *at));
         *at = bulk_item_after(bulk, item_end);
     }
     return n;
@@ -118,30 +116,48 @@ static void set_bits(uint8_t *bitmap, size_t at, unsigned bits) {
     if (two_bytes & 0xff) bitmap[at / 8 + 1] = (uint8_t)two_bytes;
 }
 
+/* The items of a string, as a feed of the batch driver (core/batch.h), and a bitmap of the answers.
+ */
+struct bulk_feed {
+    struct feed feed;
+    struct bulk bulk;
+    const char *at;   // of the next item
+    uint8_t *answers; // the reply
+    size_t done;
+};
+
+static size_t next_items(struct feed *feed, const struct filter *filter, struct hash *hashes) {
+    struct bulk_feed *b = (struct bulk_feed *)feed;
+    return hash_some(filter, &b->bulk, &b->at, hashes);
+}
+
 /* ---- BF.BULKEXISTS -------------------------------------------------------------------------- */
 
-/* Looks up the n items, sets the bits of those that the filter contains, and returns how many they
- * are. */
-static size_t look_up(const struct filter *filter, const struct bulk *bulk, size_t n,
-                      uint8_t *bitmap) {
-    struct batch batch;
-    const char *at = bulk->data;
-    size_t nfound = 0;
-    batch_init(&batch, (struct filter *)(uintptr_t)filter); // lookups change nothing
-    for (size_t answered = 0; answered < n;) {
-        struct hash hashes[PROBE_ITEMS];
-        bool contained[PROBE_ITEMS];
-        size_t some = hash_some(filter, bulk, &at, hashes);
-        size_t ready = batch_contains(&batch, hashes, some, contained);
-        unsigned bits = 0;
-        for (size_t i = 0; i < ready; i++) {
-            bits |= (unsigned)contained[i] << (7 - i);
-            nfound += contained[i];
-        }
-        if (bits) set_bits(bitmap, answered, bits);
-        answered += ready;
+struct bulkexists {
+    struct bulk_feed items;
+    size_t nfound;
+};
+
+static void emit_contained(struct feed *feed, const struct outcome *outcomes, size_t n) {
+    struct bulkexists *b = (struct bulkexists *)feed;
+    unsigned bits = 0;
+    for (size_t i = 0; i < n; i++) {
+        bits |= (unsigned)outcomes[i].answer << (7 - i);
+        b->nfound += outcomes[i].answer;
     }
-    return nfound;
+    if (bits) set_bits(b->items.answers, b->items.done, bits);
+    b->items.done += n;
+}
+
+/* Looks the items up, sets the bits of those that the filter contains, and returns how many they
+ * are. */
+static size_t look_up(const struct filter *filter, const struct bulk *bulk, uint8_t *bitmap) {
+    struct bulkexists b = {.items = {.feed = {.next = next_items, .emit = emit_contained},
+                                     .bulk = *bulk,
+                                     .at = bulk->data,
+                                     .answers = bitmap}};
+    batch_run(filter, BATCH_LOOK_UP, &b.items.feed);
+    return b.nfound;
 }
 
 /* BF.BULKEXISTS key {WIDTH n | LINES} data */
@@ -159,7 +175,7 @@ int cmd_bulkexists(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
     }
     struct filter view;
     const struct filter *filter = key_live(&key, &view);
-    size_t nfound = filter ? look_up(filter, &bulk, n, bitmap) : 0;
+    size_t nfound = filter ? look_up(filter, &bulk, bitmap) : 0;
     RedisModule_ReplyWithStringBuffer(ctx, (const char *)bitmap, bitmap_bytes(n));
     metrics.checks += n;
     metrics.checks_absent += n - nfound;
@@ -172,75 +188,48 @@ out:
 /* ---- BF.BULKADD ----------------------------------------------------------------------------- */
 
 struct bulkadd {
+    struct bulk_feed items;
     struct adding adding;
-    struct bulk bulk;
     size_t nitems;
-    uint8_t *added;   // the reply
-    uint8_t *changed; // which items are to be propagated
-    char *room;       // for replicate_bulk
+    uint8_t *changed;   // a bitmap too: which items are to be propagated
+    char *room;         // for replicate_bulk
+    enum status status; // of the item that ended the command
 };
 
 static bool allocate(struct bulkadd *b) {
-    b->nitems = count_items(&b->bulk);
-    b->added = mem_alloc_zeroed(bitmap_bytes(b->nitems));
+    b->nitems = count_items(&b->items.bulk);
+    b->items.answers = mem_alloc_zeroed(bitmap_bytes(b->nitems));
     b->changed = mem_alloc_zeroed(bitmap_bytes(b->nitems));
-    b->room = mem_alloc(replicate_bulk_room(&b->bulk));
-    return b->added && b->changed && b->room;
+    b->room = mem_alloc(replicate_bulk_room(&b->items.bulk));
+    return b->items.answers && b->changed && b->room;
 }
 
 static void release(struct bulkadd *b) {
-    mem_free(b->added);
+    mem_free(b->items.answers);
     mem_free(b->changed);
     mem_free(b->room);
 }
 
-/* Takes the outcomes of the next n items. */
-static void take_outcomes(struct bulkadd *b, const struct outcome *outcomes, size_t n) {
+static void emit_added(struct feed *feed, const struct outcome *outcomes, size_t n) {
+    struct bulkadd *b = (struct bulkadd *)feed;
     struct adding *a = &b->adding;
     unsigned added = 0, changed = 0;
     for (size_t i = 0; i < n; i++) {
-        added |= (unsigned)outcomes[i].added << (7 - i);
+        added |= (unsigned)outcomes[i].answer << (7 - i);
         changed |= (unsigned)outcomes[i].changed << (7 - i);
         a->nchanging += outcomes[i].changed;
     }
-    if (added) set_bits(b->added, a->done, added);
+    if (added) set_bits(b->items.answers, a->done, added);
     if (changed) set_bits(b->changed, a->done, changed);
     a->done += n;
 }
 
-/* Grows the filter for the next item, or adds the item all the same. Returns the item's status if
- * it cannot be added. */
-static enum status make_room(struct bulkadd *b, struct batch *batch, enum status st) {
-    if (st == STATUS_FULL && adding_is_forced(&b->adding)) {
-        struct outcome outcome = batch_force(batch);
-        take_outcomes(b, &outcome, 1);
-        return STATUS_OK;
-    }
-    if (st == STATUS_GROW) st = key_grow(&b->adding.key);
-    batch->filter = b->adding.key.filter;
-    return st;
-}
-
-/* Adds the items up to one that cannot be added. Returns that item's status. */
-static enum status add_each(struct bulkadd *b) {
-    struct key *key = &b->adding.key;
-    struct batch batch;
-    const char *at = b->bulk.data;
-    batch_init(&batch, key->filter);
-    while (b->adding.done < b->nitems) {
-        struct hash hashes[PROBE_ITEMS];
-        struct outcome outcomes[PROBE_ITEMS];
-        size_t ready, n = hash_some(key->filter, &b->bulk, &at, hashes);
-        enum status st = batch_add(&batch, hashes, n, outcomes, &ready);
-        take_outcomes(b, outcomes, ready);
-        while (st != STATUS_OK) {
-            st = make_room(b, &batch, st);
-            if (st != STATUS_OK) return st;
-            st = batch_resume(&batch, outcomes, &ready);
-            take_outcomes(b, outcomes, ready);
-        }
-    }
-    return STATUS_OK;
+/* An item that cannot be added ends the command. */
+static enum batch_verdict make_room(struct feed *feed, enum status st, struct filter **filter) {
+    struct bulkadd *b = (struct bulkadd *)feed;
+    enum batch_verdict verdict = adding_make_room(&b->adding, &st, filter);
+    if (verdict == BATCH_END) b->status = st;
+    return verdict;
 }
 
 /* Opens the key, adds, replies, propagates, closes and announces. */
@@ -251,14 +240,15 @@ static void add_all(RedisModuleCtx *ctx, RedisModuleString *name, struct bulkadd
         key_close(&a->key);
         return;
     }
-    enum status st = add_each(b);
-    if (st == STATUS_OK) {
-        RedisModule_ReplyWithStringBuffer(ctx, (const char *)b->added, bitmap_bytes(b->nitems));
+    batch_run(a->key.filter, BATCH_ADD, &b->items.feed);
+    if (b->status == STATUS_OK) {
+        RedisModule_ReplyWithStringBuffer(ctx, (const char *)b->items.answers,
+                                          bitmap_bytes(b->nitems));
     } else {
-        reply_bulk_error(ctx, st, a->key.filter, a->done, b->nitems);
+        reply_bulk_error(ctx, b->status, a->key.filter, a->done, b->nitems);
     }
     adding_replicate_first(a);
-    if (a->nchanging) replicate_bulk(ctx, name, &b->bulk, b->changed, a->done, b->room);
+    if (a->nchanging) replicate_bulk(ctx, name, &b->items.bulk, b->changed, a->done, b->room);
     adding_close(a);
 }
 
@@ -272,10 +262,11 @@ static void add_nothing(RedisModuleCtx *ctx, RedisModuleString *name) {
 /* BF.BULKADD key {WIDTH n | LINES} data
  * If an item cannot be added, the items before it stay, and the error says how many they are. */
 int cmd_bulkadd(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
-    struct bulkadd b;
-    if (!parse(ctx, argv, argc, &b.bulk)) return REDISMODULE_OK;
+    struct bulkadd b = {.items = {.feed = {next_items, emit_added, make_room}}};
+    if (!parse(ctx, argv, argc, &b.items.bulk)) return REDISMODULE_OK;
+    b.items.at = b.items.bulk.data;
     if (replay_is(ctx)) replay_note_explicit(); // only we propagate it
-    if (b.bulk.len == 0) {
+    if (b.items.bulk.len == 0) {
         add_nothing(ctx, argv[1]);
         return REDISMODULE_OK;
     }

@@ -5,7 +5,7 @@
 #include "module/commands.h"
 
 #include "module/adding.h"
-#include "module/core/batch.h"
+#include "module/feed.h"
 #include "module/replicate.h"
 #include "module/reply.h"
 
@@ -37,22 +37,6 @@ out:
 
 /* ---- Items ---------------------------------------------------------------------------------- */
 
-static struct hash hash_of(const struct layer *layer, const struct seed *seed,
-                           const RedisModuleString *item) {
-    size_t len;
-    const char *bytes = RedisModule_StringPtrLen(item, &len);
-    return layer_hash(layer, seed, bytes, len);
-}
-
-/* Hashes the next items, as many as fit into a probe. Returns how many. */
-static size_t hash_some(const struct filter *filter, RedisModuleString **items, size_t nitems,
-                        struct hash *out) {
-    size_t n = nitems < PROBE_ITEMS ? nitems : PROBE_ITEMS;
-    const struct layer *layer = filter_newest(filter);
-    for (size_t i = 0; i < n; i++) out[i] = hash_of(layer, &filter->seed, items[i]);
-    return n;
-}
-
 /* Commands in a row tend to use the same filter. So BF.ADD and BF.EXISTS first probe the layer that
  * the last such command used; its memory arrives while the server looks up the key:
  *
@@ -69,8 +53,11 @@ static struct {
 
 static void probe_item(const struct layer *layer, const struct seed *seed,
                        const RedisModuleString *item, struct probe *probe) {
+    size_t len;
+    const char *bytes = RedisModule_StringPtrLen(item, &len);
     probe->n = 1;
-    probe->hashes[0] = hash_of(layer, seed, item);
+    probe->hashes[0] =
+        layer_hash_as((enum layout)layer->layout, (enum scheme)layer->scheme, seed, bytes, len);
     layer_probe_all(layer, probe);
 }
 
@@ -98,53 +85,61 @@ static void probe_newest(const struct filter *filter, const RedisModuleString *i
 
 /* BF.ADD, BF.MADD or BF.INSERT, whose items are arguments. */
 struct madd {
+    struct feed_args args;
     struct adding adding;
     const RedisModuleString *sent; // the command's name as sent, for BF.ADD and BF.MADD; else NULL
-    RedisModuleString **items;
-    size_t nitems;
-    RedisModuleString **changing; // those that changed the filter; NULL as long as all items did
+    RedisModuleString **changing;  // those that changed the filter; NULL as long as all items did
 };
-
-static void madd_init(struct madd *m, RedisModuleString **items, int nitems,
-                      const RedisModuleString *sent) {
-    adding_init(&m->adding);
-    m->sent = sent;
-    m->items = items;
-    m->nitems = (size_t)nitems;
-    m->changing = NULL;
-}
 
 /* Counts the next item. As long as all items changed the filter, the command's own arguments are
  * the list of them. The first item that did not starts a separate list. */
 static void count_item(struct madd *m, bool is_changing) {
     struct adding *a = &m->adding;
     if (!is_changing && !m->changing) {
-        m->changing = RedisModule_Alloc(m->nitems * sizeof(*m->changing));
-        memcpy(m->changing, m->items, a->nchanging * sizeof(*m->changing));
+        m->changing = RedisModule_Alloc(m->args.n * sizeof(*m->changing));
+        memcpy(m->changing, m->args.items, a->nchanging * sizeof(*m->changing));
     }
     if (is_changing) {
-        if (m->changing) m->changing[a->nchanging] = m->items[a->done];
+        if (m->changing) m->changing[a->nchanging] = m->args.items[a->done];
         a->nchanging++;
     }
     a->done++;
 }
 
-static void reply_added(struct madd *m, const struct outcome *outcomes, size_t n) {
+static void emit_added(struct feed *feed, const struct outcome *outcomes, size_t n) {
+    struct madd *m = (struct madd *)feed;
     for (size_t i = 0; i < n; i++) {
-        RedisModule_ReplyWithBool(m->adding.key.ctx, outcomes[i].added);
+        RedisModule_ReplyWithBool(m->adding.key.ctx, outcomes[i].answer);
         count_item(m, outcomes[i].changed);
     }
 }
 
-static void reply_failed(struct madd *m, enum status st) {
-    reply_add_error(m->adding.key.ctx, st, m->adding.key.filter);
+/* Grows the filter for the next item. If that fails, replies with the item's error and leaves the
+ * item out. A full filter that does not grow ends the command. */
+static enum batch_verdict make_room(struct feed *feed, enum status st, struct filter **filter) {
+    struct madd *m = (struct madd *)feed;
+    enum batch_verdict verdict = adding_make_room(&m->adding, &st, filter);
+    if (verdict == BATCH_RETRY || verdict == BATCH_FORCE) return verdict;
+    reply_add_error(m->adding.key.ctx, st, *filter);
     count_item(m, false);
     m->adding.nfailed++;
+    return st == STATUS_FULL ? BATCH_END : BATCH_SKIP;
+}
+
+static void madd_init(struct madd *m, RedisModuleString **items, int nitems,
+                      const RedisModuleString *sent) {
+    m->args.feed = (struct feed){feed_args_next, emit_added, make_room};
+    m->args.items = items;
+    m->args.n = (size_t)nitems;
+    m->args.taken = 0;
+    adding_init(&m->adding);
+    m->sent = sent;
+    m->changing = NULL;
 }
 
 /* Propagates what the command changed: the creation, a window's step, the items. */
 static void replicate(const struct madd *m) {
-    RedisModuleString **items = m->changing ? m->changing : m->items;
+    RedisModuleString **items = m->changing ? m->changing : m->args.items;
     const struct adding *a = &m->adding;
     const struct key *key = &a->key;
     if (key->put && key->filter->window == 0 && a->nchanging > 0) {
@@ -154,7 +149,7 @@ static void replicate(const struct madd *m) {
     adding_replicate_first(a);
     const RedisModuleString *sent = a->nfailed == 0 && !key->put ? m->sent : NULL;
     if (a->nchanging) {
-        replicate_added(key->ctx, key->name, items, a->nchanging, sent, m->nitems);
+        replicate_added(key->ctx, key->name, items, a->nchanging, sent, m->args.n);
     }
 }
 
@@ -177,60 +172,18 @@ int cmd_add(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
         key_close(key);
         return REDISMODULE_OK;
     }
-    struct outcome outcome;
-    enum status st;
-    do {
+    struct feed *feed = &m.args.feed;
+    enum batch_verdict verdict = BATCH_RETRY;
+    while (verdict == BATCH_RETRY) {
+        struct outcome outcome;
         probe_newest(key->filter, argv[2], &probe);
-        st = filter_probed_add(key->filter, &probe, 0, &outcome);
-    } while (st == STATUS_GROW && (st = key_grow(key)) == STATUS_OK);
-    if (st == STATUS_FULL && adding_is_forced(&m.adding)) {
-        outcome = filter_probed_force(key->filter, &probe, 0);
-        st = STATUS_OK;
-    }
-    if (st == STATUS_OK) {
-        reply_added(&m, &outcome, 1);
-    } else {
-        reply_failed(&m, st);
+        enum status st = filter_probed_add(key->filter, &probe, 0, &outcome);
+        verdict = st == STATUS_OK ? BATCH_END : feed->make_room(feed, st, &key->filter);
+        if (verdict == BATCH_FORCE) outcome = filter_probed_force(key->filter, &probe, 0);
+        if (st == STATUS_OK || verdict == BATCH_FORCE) feed->emit(feed, &outcome, 1);
     }
     finish(&m);
     return REDISMODULE_OK;
-}
-
-/* Grows the filter for the next item. If that fails, replies with the item's error and skips the
- * item. False: a non-scaling filter is full, which ends the command. */
-static bool make_room(struct madd *m, struct batch *batch, enum status st) {
-    if (st == STATUS_FULL && adding_is_forced(&m->adding)) {
-        struct outcome outcome = batch_force(batch);
-        reply_added(m, &outcome, 1);
-        return true;
-    }
-    if (st == STATUS_GROW) st = key_grow(&m->adding.key);
-    batch->filter = m->adding.key.filter;
-    if (st == STATUS_OK) return true;
-    reply_failed(m, st);
-    batch_skip(batch);
-    return st != STATUS_FULL;
-}
-
-/* Adds all items and replies with one element for each. If a non-scaling filter is full, the error
- * is the last element. */
-static void add_each(struct madd *m) {
-    struct batch batch;
-    const struct key *key = &m->adding.key;
-    batch_init(&batch, key->filter);
-    for (size_t taken = 0; m->adding.done < m->nitems;) {
-        struct hash hashes[PROBE_ITEMS];
-        struct outcome outcomes[PROBE_ITEMS];
-        size_t ready, n = hash_some(key->filter, m->items + taken, m->nitems - taken, hashes);
-        taken += n;
-        enum status st = batch_add(&batch, hashes, n, outcomes, &ready);
-        reply_added(m, outcomes, ready);
-        while (st != STATUS_OK) {
-            if (!make_room(m, &batch, st)) return;
-            st = batch_resume(&batch, outcomes, &ready);
-            reply_added(m, outcomes, ready);
-        }
-    }
 }
 
 /* BF.MADD and BF.INSERT after parsing. */
@@ -241,8 +194,8 @@ static int add_items(RedisModuleCtx *ctx, RedisModuleString *name, struct madd *
     }
     // Only a non-scaling filter can end the reply early.
     bool may_stop = m->adding.key.filter->expansion == 0;
-    RedisModule_ReplyWithArray(ctx, may_stop ? REDISMODULE_POSTPONED_LEN : (long)m->nitems);
-    add_each(m);
+    RedisModule_ReplyWithArray(ctx, may_stop ? REDISMODULE_POSTPONED_LEN : (long)m->args.n);
+    batch_run(m->adding.key.filter, BATCH_ADD, &m->args.feed);
     if (may_stop) RedisModule_ReplySetArrayLength(ctx, (long)m->adding.done);
     finish(m);
     return REDISMODULE_OK;
@@ -295,25 +248,28 @@ int cmd_exists(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
     return REDISMODULE_OK;
 }
 
+struct mexists {
+    struct feed_args args;
+    RedisModuleCtx *ctx;
+    size_t nabsent;
+};
+
+static void emit_contained(struct feed *feed, const struct outcome *outcomes, size_t n) {
+    struct mexists *m = (struct mexists *)feed;
+    for (size_t i = 0; i < n; i++) {
+        RedisModule_ReplyWithBool(m->ctx, outcomes[i].answer);
+        m->nabsent += !outcomes[i].answer;
+    }
+}
+
 /* Replies with one element per item; returns how many are 0. */
 static size_t look_up_each(RedisModuleCtx *ctx, const struct filter *filter,
                            RedisModuleString **items, size_t n) {
-    struct batch batch;
-    size_t nzero = 0;
-    batch_init(&batch, (struct filter *)(uintptr_t)filter); // lookups change nothing
-    for (size_t taken = 0, answered = 0; answered < n;) {
-        struct hash hashes[PROBE_ITEMS];
-        bool contained[PROBE_ITEMS];
-        size_t some = hash_some(filter, items + taken, n - taken, hashes);
-        size_t ready = batch_contains(&batch, hashes, some, contained);
-        for (size_t i = 0; i < ready; i++) {
-            RedisModule_ReplyWithBool(ctx, contained[i]);
-            nzero += !contained[i];
-        }
-        taken += some;
-        answered += ready;
-    }
-    return nzero;
+    struct mexists m = {
+        .args = {.feed = {.next = feed_args_next, .emit = emit_contained}, .items = items, .n = n},
+        .ctx = ctx};
+    batch_run(filter, BATCH_LOOK_UP, &m.args.feed);
+    return m.nabsent;
 }
 
 /* BF.MEXISTS key item [item ...] */

@@ -3,8 +3,8 @@
 
 #include "module/args.h"
 #include "module/commands.h"
-#include "module/core/batch.h"
 #include "module/core/window.h"
+#include "module/feed.h"
 #include "module/key.h"
 #include "module/replay.h"
 #include "module/replicate.h"
@@ -121,33 +121,33 @@ static bool is_counting(const struct key *key, const char *error) {
     return false;
 }
 
-static struct hash hash_of(const struct filter *filter, const RedisModuleString *item) {
-    size_t len;
-    const char *bytes = RedisModule_StringPtrLen(item, &len);
-    return filter_hash(filter, bytes, len);
+/* The items of BF.DEL. */
+struct removal {
+    struct feed_args args;
+    RedisModuleCtx *ctx;
+    RedisModuleString **changing; // those whose removal changed the filter
+    size_t nchanging;
+    size_t done;
+};
+
+static void emit_removed(struct feed *feed, const struct outcome *outcomes, size_t n) {
+    struct removal *r = (struct removal *)feed;
+    for (size_t i = 0; i < n; i++, r->done++) {
+        RedisModule_ReplyWithBool(r->ctx, outcomes[i].answer);
+        if (outcomes[i].changed) r->changing[r->nchanging++] = r->args.items[r->done];
+    }
 }
 
 /* Removes all items and replies with one element for each. Lists those whose removal changed the
  * filter in `changing`, and returns how many they are. */
-static size_t remove_each(RedisModuleCtx *ctx, struct filter *filter, RedisModuleString **items,
-                          size_t n, RedisModuleString **changing) {
-    struct batch batch;
-    size_t nchanging = 0;
-    batch_init(&batch, filter);
-    for (size_t taken = 0, answered = 0; answered < n;) {
-        struct hash hashes[PROBE_ITEMS];
-        bool removed[PROBE_ITEMS], changed[PROBE_ITEMS];
-        size_t some = n - taken < PROBE_ITEMS ? n - taken : PROBE_ITEMS;
-        for (size_t i = 0; i < some; i++) hashes[i] = hash_of(filter, items[taken + i]);
-        size_t ready = batch_remove(&batch, hashes, some, removed, changed);
-        for (size_t i = 0; i < ready; i++) {
-            RedisModule_ReplyWithBool(ctx, removed[i]);
-            if (changed[i]) changing[nchanging++] = items[answered + i];
-        }
-        taken += some;
-        answered += ready;
-    }
-    return nchanging;
+static size_t remove_each(RedisModuleCtx *ctx, const struct filter *filter,
+                          RedisModuleString **items, size_t n, RedisModuleString **changing) {
+    struct removal r = {
+        .args = {.feed = {.next = feed_args_next, .emit = emit_removed}, .items = items, .n = n},
+        .ctx = ctx,
+        .changing = changing};
+    batch_run(filter, BATCH_REMOVE, &r.args.feed);
+    return r.nchanging;
 }
 
 /* BF.DEL key item [item ...] */
@@ -183,7 +183,7 @@ int cmd_count(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
     struct key key;
     if (key_open(ctx, argv[1], FOR_READING, &key) && is_counting(&key, ERR_COUNT_LAYOUT)) {
         const struct filter *filter = key.filter;
-        long long count = filter ? filter_count(filter, hash_of(filter, argv[2])) : 0;
+        long long count = filter ? filter_count(filter, feed_hash(filter, argv[2])) : 0;
         RedisModule_ReplyWithLongLong(ctx, count);
     }
     key_close(&key);

@@ -6,10 +6,16 @@
 
 #include <string.h>
 
-void batch_init(struct batch *batch, struct filter *filter) {
-    batch->filter = filter;
+struct batch {
+    struct filter *filter;
+    size_t step;            // groups so far; step % 3 is the probe that the next one fills
+    struct probe probes[3]; // used in turn
+};
+
+/* An empty batch. It takes 7 KiB, so only what is read before it is written is set. */
+static void begin(struct batch *batch, const struct filter *filter) {
+    batch->filter = (struct filter *)(uintptr_t)filter; // lookups change nothing
     batch->step = 0;
-    batch->next = 0;
     for (size_t i = 0; i < 3; i++) layer_unprobe(&batch->probes[i]);
 }
 
@@ -18,11 +24,10 @@ static struct probe *earlier(struct batch *batch, size_t steps) {
     return &batch->probes[(batch->step + 3 - steps) % 3];
 }
 
-/* Fills the next probe with n hashes. A loop copies them, since hashes may be NULL when n is 0. */
-static struct probe *take(struct batch *batch, const struct hash *hashes, size_t n) {
+/* Fills the next probe from the feed. */
+static struct probe *take(struct batch *batch, struct feed *feed) {
     struct probe *probe = earlier(batch, 0);
-    probe->n = n;
-    for (size_t i = 0; i < n; i++) probe->hashes[i] = hashes[i];
+    probe->n = feed->next(feed, batch->filter, probe->hashes);
     return probe;
 }
 
@@ -95,13 +100,16 @@ static void answer(const struct filter *filter, const struct probe *probe, bool 
     look_up_chain(filter->layers, filter->nlayers - 1, probe->hashes, probe->n, contained);
 }
 
-size_t batch_contains(struct batch *batch, const struct hash *hashes, size_t n, bool *contained) {
+/* Each of these three moves every probe one step on, after `coming` was filled. It writes the
+ * outcomes of the probe that has come to its end and returns how many they are. */
+static size_t look_up_group(struct batch *batch, struct probe *coming, struct outcome *outcomes) {
     const struct filter *filter = batch->filter;
-    layer_probe_first(filter_newest(filter), take(batch, hashes, n));
+    layer_probe_first(filter_newest(filter), coming);
     probe_rest(filter, earlier(batch, 1));
     struct probe *eldest = earlier(batch, 2);
+    bool contained[PROBE_ITEMS];
     answer(filter, eldest, contained);
-    batch->step++;
+    for (size_t i = 0; i < eldest->n; i++) outcomes[i] = (struct outcome){contained[i], false};
     return eldest->n;
 }
 
@@ -131,30 +139,46 @@ static void look_up_older(const struct filter *filter, const struct probe *probe
     for (size_t i = 0; i < n; i++) out[from + i] = (struct older){generation[i], before[i]};
 }
 
-enum status batch_resume(struct batch *batch, struct outcome *outcomes, size_t *done) {
+/* Adds the probe's items from *at on, as far as there is room. */
+static enum status add_rest(struct batch *batch, size_t *at, struct outcome *outcomes) {
     struct filter *filter = batch->filter;
     struct probe *probe = adding(batch);
     const struct layer *newest = filter_newest(filter);
     // The filter may have grown since the probe was filled.
     if (!layer_is_probed(newest, probe)) layer_probe_all(newest, probe);
     struct older older[PROBE_ITEMS];
-    look_up_older(filter, probe, batch->next, older);
-    for (*done = 0; batch->next < probe->n; batch->next++, ++*done) {
-        enum status st =
-            filter_add_newest(filter, probe, batch->next, older[batch->next], &outcomes[*done]);
+    look_up_older(filter, probe, *at, older);
+    for (; *at < probe->n; ++*at) {
+        enum status st = filter_add_newest(filter, probe, *at, older[*at], outcomes++);
         if (st != STATUS_OK) return st;
     }
-    batch->step++;
-    batch->next = 0;
     return STATUS_OK;
 }
 
-void batch_skip(struct batch *batch) {
-    batch->next++;
+/* What the feed decides for item `at`, which got this status. */
+static enum batch_verdict decide(struct batch *batch, size_t at, enum status st,
+                                 struct feed *feed) {
+    enum batch_verdict verdict = feed->make_room(feed, st, &batch->filter);
+    if (verdict != BATCH_FORCE) return verdict;
+    struct outcome forced = filter_probed_force(batch->filter, adding(batch), at);
+    feed->emit(feed, &forced, 1);
+    return BATCH_SKIP; // it is done
 }
 
-struct outcome batch_force(struct batch *batch) {
-    return filter_probed_force(batch->filter, adding(batch), batch->next++);
+/* Adds the probe's items, with growth and older layers. *has_ended: whether the feed ended the
+ * batch. */
+static void add_slowly(struct batch *batch, struct feed *feed, bool *has_ended) {
+    for (size_t at = 0;;) {
+        struct outcome outcomes[PROBE_ITEMS];
+        size_t from = at;
+        enum status st = add_rest(batch, &at, outcomes);
+        if (at > from) feed->emit(feed, outcomes, at - from);
+        if (st == STATUS_OK) return;
+        enum batch_verdict verdict = decide(batch, at, st, feed);
+        *has_ended = verdict == BATCH_END;
+        if (*has_ended) return;
+        at += verdict == BATCH_SKIP;
+    }
 }
 
 /* Whether the filter has one layer, the layer has room for every item of the probe, and the probe
@@ -165,68 +189,87 @@ static bool is_simple(const struct filter *filter, const struct probe *probe) {
     return filter->nlayers == 1 && has_room && (probe->n == 0 || layer_is_probed(only, probe));
 }
 
-enum status batch_add(struct batch *batch, const struct hash *hashes, size_t n,
-                      struct outcome *outcomes, size_t *done) {
+static size_t add_group(struct batch *batch, struct probe *coming, struct feed *feed,
+                        bool *has_ended) {
     struct filter *filter = batch->filter;
-    struct probe *coming = take(batch, hashes, n);
     const struct probe *probe = adding(batch);
     if (!is_simple(filter, probe)) {
         probe_all(filter, coming);
-        return batch_resume(batch, outcomes, done);
+        size_t n = probe->n;
+        add_slowly(batch, feed, has_ended);
+        return n;
     }
+    struct outcome outcomes[PROBE_ITEMS];
     layer_probe_and_add(&filter->layers[0], coming, probe, outcomes);
-    *done = probe->n;
-    batch->step++;
-    return STATUS_OK;
+    if (probe->n > 0) feed->emit(feed, outcomes, probe->n);
+    return probe->n;
 }
 
 /* ---- Removals ------------------------------------------------------------------------------- */
 
-size_t batch_remove(struct batch *batch, const struct hash *hashes, size_t n, bool *removed,
-                    bool *changed) {
+static size_t remove_group(struct batch *batch, struct probe *coming, struct outcome *outcomes) {
     struct filter *filter = batch->filter;
-    layer_probe_all(filter_newest(filter), take(batch, hashes, n));
+    layer_probe_all(filter_newest(filter), coming);
     const struct probe *probe = earlier(batch, 1);
     for (size_t i = 0; i < probe->n; i++) {
-        removed[i] = filter_probed_remove(filter, probe, i, &changed[i]);
+        outcomes[i].answer = filter_probed_remove(filter, probe, i, &outcomes[i].changed);
     }
-    batch->step++;
     return probe->n;
+}
+
+/* ---- The driver ----------------------------------------------------------------------------- */
+
+void batch_run(const struct filter *filter, enum batch_work work, struct feed *feed) {
+    struct batch batch;
+    bool has_ended = false;
+    size_t under_way = 0; // items that were taken and are not done
+    begin(&batch, filter);
+    do {
+        struct outcome outcomes[PROBE_ITEMS];
+        struct probe *coming = take(&batch, feed);
+        size_t done;
+        under_way += coming->n;
+        if (work == BATCH_ADD) {
+            done = add_group(&batch, coming, feed, &has_ended);
+        } else {
+            done = work == BATCH_LOOK_UP ? look_up_group(&batch, coming, outcomes)
+                                         : remove_group(&batch, coming, outcomes);
+            if (done > 0) feed->emit(feed, outcomes, done);
+        }
+        under_way -= done;
+        batch.step++;
+    } while (under_way > 0 && !has_ended);
 }
 
 /* ---- Arrays --------------------------------------------------------------------------------- */
 
-static size_t group_size(size_t from, size_t n) {
-    return n - from < PROBE_ITEMS ? n - from : PROBE_ITEMS;
+struct array {
+    struct feed feed;
+    const struct hash *hashes;
+    size_t n;
+    size_t taken;
+    bool *answers;
+};
+
+static size_t array_next(struct feed *feed, const struct filter *filter, struct hash *hashes) {
+    (void)filter;
+    struct array *array = (struct array *)feed;
+    size_t left = array->n - array->taken, n = left < PROBE_ITEMS ? left : PROBE_ITEMS;
+    for (size_t i = 0; i < n; i++) hashes[i] = array->hashes[array->taken + i];
+    array->taken += n;
+    return n;
+}
+
+static void array_emit(struct feed *feed, const struct outcome *outcomes, size_t n) {
+    struct array *array = (struct array *)feed;
+    for (size_t i = 0; i < n; i++) *array->answers++ = outcomes[i].answer;
 }
 
 void batch_contains_many(const struct filter *filter, const struct hash *hashes, size_t n,
                          bool *contained) {
-    struct batch batch;
-    batch_init(&batch, (struct filter *)(uintptr_t)filter); // lookups change nothing
-    for (size_t taken = 0, answered = 0; answered < n;) {
-        size_t some = group_size(taken, n);
-        bool answers[PROBE_ITEMS];
-        size_t ready = batch_contains(&batch, hashes + taken, some, answers);
-        if (ready > 0) memcpy(contained + answered, answers, ready * sizeof(*answers));
-        answered += ready;
-        taken += some;
-    }
-}
-
-enum status batch_add_many(struct filter *filter, const struct hash *hashes, size_t n, bool *added,
-                           size_t *done) {
-    struct batch batch;
-    batch_init(&batch, filter);
-    *done = 0;
-    for (size_t taken = 0; *done < n;) {
-        size_t some = group_size(taken, n), ready;
-        struct outcome outcomes[PROBE_ITEMS];
-        enum status st = batch_add(&batch, hashes + taken, some, outcomes, &ready);
-        for (size_t i = 0; i < ready; i++) added[*done + i] = outcomes[i].added;
-        *done += ready;
-        taken += some;
-        if (st != STATUS_OK) return st;
-    }
-    return STATUS_OK;
+    struct array array = {.feed = {.next = array_next, .emit = array_emit},
+                          .hashes = hashes,
+                          .n = n,
+                          .answers = contained};
+    batch_run(filter, BATCH_LOOK_UP, &array.feed);
 }

@@ -17,10 +17,16 @@
  *   items  0..7   prefetch   add        items  0..7   prefetch   (wait)     add
  *   items  8..15             prefetch   items  8..15             prefetch   (wait)
  *
- * The caller passes up to PROBE_ITEMS hashes per call and gets the answers for hashes of an earlier
- * call, always in order. When the caller has no more hashes, it calls with n = 0 until every item
- * is answered. Answers, bits and counts equal those of one filter_contains or filter_add per item.
- */
+ * batch_run is the only loop over items. What differs between BF.MADD, BF.MEXISTS, BF.BULKADD,
+ * BF.DEL and the tool is a *feed*: where the next items come from, where their outcomes go, and
+ * what is done about an item that the filter has no room for.
+ *
+ *   next --hashes--> three probes --outcomes--> emit
+ *                         |
+ *                      make_room     an add to a full layer
+ *
+ * Answers, bits and counts equal those of one filter_contains, filter_add or filter_remove per
+ * item. */
 
 #ifndef BLOOMPORT_BATCH_H
 #define BLOOMPORT_BATCH_H
@@ -30,51 +36,38 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* A batch of lookups, of adds, or of removals: one batch never mixes them. */
-struct batch {
-    struct filter *filter;
-    size_t step;            // calls so far; step % 3 is the probe that the next call fills
-    size_t next;            // adds: the first item of the current probe that is not added yet
-    struct probe probes[3]; // used in turn
+enum batch_work {
+    BATCH_LOOK_UP, // an outcome is {contained, false}
+    BATCH_ADD,
+    BATCH_REMOVE, // COUNTING: an outcome is {was contained, a counter changed}
 };
 
-/* Starts an empty batch. It takes 7 KiB, which fit on the caller's stack. */
-void batch_init(struct batch *batch, struct filter *filter);
+/* What becomes of an item that the filter has no room for. */
+enum batch_verdict {
+    BATCH_RETRY, // the filter has grown
+    BATCH_SKIP,  // the item is left out; it has no outcome
+    BATCH_FORCE, // it is added all the same (filter_probed_force)
+    BATCH_END,   // neither this item nor a later one is added
+};
 
-/* Takes n hashes and answers an earlier probe. Returns how many items that probe has; contained[0]
- * to contained[that number - 1] are their answers. */
-size_t batch_contains(struct batch *batch, const struct hash *hashes, size_t n, bool *contained);
+/* The functions of a feed get its address, so a feed is the first member of what they need. */
+struct feed {
+    /* Writes the hashes of the next items, PROBE_ITEMS at most. Returns how many; 0: that was all.
+     * A scheme that reads the item (scheme.h) reads it until its outcome has come. */
+    size_t (*next)(struct feed *feed, const struct filter *filter, struct hash *hashes);
 
-/* Takes n hashes and adds the items of an earlier probe. outcomes[0] to outcomes[*done - 1] are
- * those of the items that were added.
- * STATUS_GROW, STATUS_FULL: the next item cannot be added. The caller grows the filter and calls
- * batch_resume, or calls batch_skip or batch_force and batch_resume to leave the item out or to add
- * it all the same, or gives up. */
-enum status batch_add(struct batch *batch, const struct hash *hashes, size_t n,
-                      struct outcome *outcomes, size_t *done);
+    /* Takes the outcomes of the next n items, in order. */
+    void (*emit)(struct feed *feed, const struct outcome *outcomes, size_t n);
 
-/* Adds the remaining items of the probe. outcomes and *done mean what they mean in batch_add, and
- * count from the first remaining item. */
-enum status batch_resume(struct batch *batch, struct outcome *outcomes, size_t *done);
+    /* BATCH_ADD: the next item got STATUS_GROW or STATUS_FULL. *filter may be replaced. */
+    enum batch_verdict (*make_room)(struct feed *feed, enum status st, struct filter **filter);
+};
 
-/* Skips the item that could not be added. */
-void batch_skip(struct batch *batch);
+/* Does the work for all items of the feed. Lookups change nothing, whatever the type says. */
+void batch_run(const struct filter *filter, enum batch_work work, struct feed *feed);
 
-/* Adds the item that got STATUS_FULL all the same (filter_probed_force). */
-struct outcome batch_force(struct batch *batch);
-
-/* COUNTING: takes n hashes and removes the items of an earlier probe. Returns how many items that
- * probe has. For item i of it, removed[i] is whether the filter contained it, and changed[i]
- * whether a counter changed. */
-size_t batch_remove(struct batch *batch, const struct hash *hashes, size_t n, bool *removed,
-                    bool *changed);
-
-/* Lookups and adds of n items: contained[i] or added[i] is the answer for hashes[i]. Adding stops
- * at the first item that cannot be added, returns that item's status and sets *done to its index.
- * If every item is added, *done is n. */
+/* Looks up an array of hashes: contained[i] is the answer for hashes[i]. */
 void batch_contains_many(const struct filter *filter, const struct hash *hashes, size_t n,
                          bool *contained);
-enum status batch_add_many(struct filter *filter, const struct hash *hashes, size_t n, bool *added,
-                           size_t *done);
 
 #endif

@@ -261,7 +261,7 @@ enum status filter_add_newest(struct filter *filter, const struct probe *probe, 
     }
     *outcome = layer_probed_add(newest, probe, i);
     // A window's older generations decide the answer, not whether the item is added.
-    if (older.is_before) outcome->added = false;
+    if (older.is_before) outcome->answer = false;
     return STATUS_OK;
 }
 

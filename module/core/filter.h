@@ -141,9 +141,7 @@ static inline struct layer *filter_newest(const struct filter *filter) {
 
 /* The hash of an item, which depends on the filter's layout, scheme and seed only. */
 static inline struct hash filter_hash(const struct filter *filter, const void *item, size_t len) {
-    return layer_hash(
-        &(struct layer){.layout = (uint8_t)filter->layout, .scheme = (uint8_t)filter->scheme},
-        &filter->seed, item, len);
+    return layer_hash_as(filter->layout, filter->scheme, &filter->seed, item, len);
 }
 
 /* False: the item was certainly never added. True: it may have been added. */

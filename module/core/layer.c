@@ -231,7 +231,7 @@ static struct outcome count_add(struct layer *layer, const uint64_t *pos) {
     uint32_t changed = counting_increment(layer->bits, pos, layer->nhashes, &crossed);
     if (changed > 0 && layer->items < LIMITS_MAX_COUNT) layer->items++;
     count_ones(layer, crossed);
-    return (struct outcome){.added = !was_present, .changed = changed > 0};
+    return (struct outcome){.answer = !was_present, .changed = changed > 0};
 }
 
 static struct outcome add_at(struct layer *layer, const uint64_t *pos) {

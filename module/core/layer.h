@@ -54,12 +54,12 @@ struct layer {
     uint8_t shift;        // of the scheme
 };
 
-/* What an add did. In most filters the two are equal. In a window an item may be added to the
- * newest generation though an older one holds it: that changes the filter, and answers 0. In
- * COUNTING every add counts, also of an item that is present. */
+/* What was found or done for an item. In adds to most filters the two are equal. In a window an
+ * item may be added to the newest generation though an older one holds it: that changes the filter,
+ * and answers 0. In COUNTING every add counts, also of an item that is present. */
 struct outcome {
-    bool added;   // the filter did not contain the item: the command's answer
-    bool changed; // the filter's bits changed: the add must be propagated
+    bool answer;  // the command's: an add found the item absent; a lookup or removal, present
+    bool changed; // the filter's bits changed: the command must be propagated
 };
 
 /* A core can wait for some two dozen cache lines at once. Eight items with three first lines each
@@ -143,15 +143,15 @@ void layer_clear(struct layer *layer);
 bool layer_contains(const struct layer *layer, struct hash hash);
 
 /* Sets the item's bits, or increments its counters. If one of them changed, counts the item.
- * `added` is true if at least one bit was not set before, or one counter was 0. */
+ * `answer` is true if at least one bit was not set before, or one counter was 0. */
 struct outcome layer_add(struct layer *layer, struct hash hash);
 
-/* The hash of an item for this layer. The seed is that of its filter. */
-static inline struct hash layer_hash(const struct layer *layer, const struct seed *seed,
-                                     const void *item, size_t len) {
+/* The hash of an item for layers of this layout and scheme. The seed is that of their filter. */
+static inline struct hash layer_hash_as(enum layout layout, enum scheme scheme,
+                                        const struct seed *seed, const void *item, size_t len) {
     // A blocked layer needs one word only.
-    if (layer->layout == LAYOUT_BLOCKED) return (struct hash){XXH64(item, len, 0), 0};
-    return scheme_hash((enum scheme)layer->scheme, seed, item, len);
+    if (layout == LAYOUT_BLOCKED) return (struct hash){XXH64(item, len, 0), 0};
+    return scheme_hash(scheme, seed, item, len);
 }
 
 /* ---- Probes: lookups and adds of up to eight items, with the memory prefetched ---- */

@@ -43,9 +43,31 @@ static bool take(struct adder *adder, struct block *block, uint64_t *turn) {
     return is_taken;
 }
 
-/* After adding some items: the next one may need a new layer. */
-static void make_room(struct filter *filter, enum status st, const char *like) {
-    unsigned long long capacity = filter_capacity(filter);
+/* A block's hashes as a feed of the batch driver. */
+struct block_feed {
+    struct feed feed;
+    const struct block *block;
+    size_t taken;
+    const char *like; // the file that the filter is like, or NULL
+};
+
+static size_t block_next(struct feed *feed, const struct filter *filter, struct hash *hashes) {
+    (void)filter;
+    struct block_feed *b = (struct block_feed *)feed;
+    size_t left = b->block->n - b->taken, n = left < PROBE_ITEMS ? left : PROBE_ITEMS;
+    for (size_t i = 0; i < n; i++) hashes[i] = b->block->hashes[b->taken + i];
+    b->taken += n;
+    return n;
+}
+
+static void block_emit(struct feed *feed, const struct outcome *outcomes, size_t n) {
+    (void)feed, (void)outcomes, (void)n; // nobody asks which items were new
+}
+
+static enum batch_verdict block_make_room(struct feed *feed, enum status st,
+                                          struct filter **filter) {
+    const char *like = ((struct block_feed *)feed)->like;
+    unsigned long long capacity = filter_capacity(*filter);
     if (st == STATUS_FULL && like) {
         tool_die("'%s' does not grow and holds %llu: a filter like it cannot take more", like,
                  capacity);
@@ -55,24 +77,22 @@ static void make_room(struct filter *filter, enum status st, const char *like) {
                  "--expansion makes it grow",
                  capacity);
     }
-    if (st == STATUS_OK) return;
-    if (filter_grow(filter, FILTER_NO_LIMIT, LIMITS_MAX_LAYERS) != STATUS_OK) {
+    if (filter_grow(*filter, FILTER_NO_LIMIT, LIMITS_MAX_LAYERS) != STATUS_OK) {
         tool_die("no memory for another layer after %llu items",
-                 (unsigned long long)filter_items(filter));
+                 (unsigned long long)filter_items(*filter));
     }
+    return BATCH_RETRY;
 }
 
 /* Waits until the blocks that were taken before this one are added. */
 static void add_in_turn(struct adder *adder, const struct block *block, uint64_t turn) {
-    static bool answers[1024]; // nobody reads them
+    struct block_feed b = {.feed = {block_next, block_emit, block_make_room},
+                           .block = block,
+                           .like = adder->source->like};
     pthread_mutex_lock(&adder->adding);
     while (adder->added != turn) pthread_cond_wait(&adder->has_added, &adder->adding);
     pthread_mutex_unlock(&adder->adding);
-    for (size_t i = 0, n, done; i < block->n; i += done) {
-        n = block->n - i < 1024 ? block->n - i : 1024;
-        enum status st = batch_add_many(adder->filter, block->hashes + i, n, answers, &done);
-        make_room(adder->filter, st, adder->source->like);
-    }
+    batch_run(adder->filter, BATCH_ADD, &b.feed);
     pthread_mutex_lock(&adder->adding);
     adder->added++;
     pthread_cond_broadcast(&adder->has_added);

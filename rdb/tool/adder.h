@@ -1,7 +1,7 @@
 /* Hashes -> the bits of a fresh filter, by as many threads as there are cores. Each thread takes a
  * block from the source, hashes its items and adds them.
  *
- * There are two ways to add, and both set the same bits. The exact way calls batch_add_many, block
+ * There are two ways to add, and both set the same bits. The exact way is batch_run, block
  * after block in the order in which they were taken, while the next ones are being hashed. The
  * other way, that of sorter.h, serves filters whose exact count of items is not needed. The count
  * is then an estimate, as after an import. */

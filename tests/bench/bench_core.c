@@ -115,44 +115,46 @@ static uint64_t add_each(struct state *s, size_t n) {
 /* ---- Batches: the window goes through the filter together --------------------------------- */
 
 /* As in the server: a few items are hashed at a time, while the cache lines of others arrive. */
-static size_t hash_some(const struct state *s, size_t from, size_t n, struct hash *out) {
-    size_t some = n - from < PROBE_ITEMS ? n - from : PROBE_ITEMS;
+struct window_feed {
+    struct feed feed;
+    const struct state *s;
+    size_t n;
+    size_t taken;
+    uint64_t yes;
+};
+
+static size_t window_next(struct feed *feed, const struct filter *filter, struct hash *out) {
+    struct window_feed *w = (struct window_feed *)feed;
+    size_t left = w->n - w->taken, some = left < PROBE_ITEMS ? left : PROBE_ITEMS;
     for (size_t i = 0; i < some; i++) {
-        out[i] = filter_hash(s->filter, s->items[from + i], ITEM_BYTES);
+        out[i] = filter_hash(filter, w->s->items[w->taken + i], ITEM_BYTES);
     }
+    w->taken += some;
     return some;
 }
 
+static void window_emit(struct feed *feed, const struct outcome *outcomes, size_t n) {
+    for (size_t i = 0; i < n; i++) ((struct window_feed *)feed)->yes += outcomes[i].answer;
+}
+
+static enum batch_verdict window_make_room(struct feed *feed, enum status st,
+                                           struct filter **filter) {
+    (void)feed, (void)st, (void)filter;
+    abort();
+}
+
+static uint64_t run_batch(struct state *s, enum batch_work work, size_t n) {
+    struct window_feed w = {.feed = {window_next, window_emit, window_make_room}, .s = s, .n = n};
+    batch_run(s->filter, work, &w.feed);
+    return w.yes;
+}
+
 static uint64_t contains_batch(struct state *s, size_t n) {
-    struct batch batch;
-    uint64_t yes = 0;
-    batch_init(&batch, s->filter);
-    for (size_t taken = 0, answered = 0; answered < n;) {
-        struct hash hashes[PROBE_ITEMS];
-        bool contained[PROBE_ITEMS];
-        size_t some = hash_some(s, taken, n, hashes);
-        size_t ready = batch_contains(&batch, hashes, some, contained);
-        for (size_t i = 0; i < ready; i++) yes += contained[i];
-        taken += some;
-        answered += ready;
-    }
-    return yes;
+    return run_batch(s, BATCH_LOOK_UP, n);
 }
 
 static uint64_t add_batch(struct state *s, size_t n) {
-    struct batch batch;
-    uint64_t yes = 0;
-    batch_init(&batch, s->filter);
-    for (size_t taken = 0, answered = 0; answered < n;) {
-        struct hash hashes[PROBE_ITEMS];
-        struct outcome outcomes[PROBE_ITEMS];
-        size_t ready, some = hash_some(s, taken, n, hashes);
-        if (batch_add(&batch, hashes, some, outcomes, &ready) != STATUS_OK) abort();
-        for (size_t i = 0; i < ready; i++) yes += outcomes[i].added;
-        taken += some;
-        answered += ready;
-    }
-    return yes;
+    return run_batch(s, BATCH_ADD, n);
 }
 
 /* ---- The machine's own cost: random cache lines of the same array, and nothing else --------- */

@@ -296,7 +296,7 @@ static enum status add_one(struct filter *filter, uint16_t item) {
     if (st == STATUS_OK && !filter_contains(filter, hash)) st = filter_add(filter, hash, &outcome);
     CLAIM(st == STATUS_OK ? filter_contains(filter, hash) : !known || filter->window);
     if (st != STATUS_OK) return st;
-    bool counts = filter->window ? outcome.changed : outcome.added;
+    bool counts = filter->window ? outcome.changed : outcome.answer;
     CLAIM(filter_items(filter) == items + counts);
     return st;
 }

@@ -5,6 +5,7 @@
  * fails in it (0: none); then nothing may have changed. */
 
 #include "tests/fuzz/model.h"
+#include "tests/unit/feeds.h"
 
 #include "module/core/combine.h"
 #include "module/core/mem.h"
@@ -39,13 +40,13 @@ static void model_follows(struct state *s, const struct filter *filter, enum sta
     bool counts = model->layout == LAYOUT_COUNTING, is_full = newest->items >= newest->capacity;
     CLAIM(known || !must_contain(model, item, s->clock)); // no false negative
     if (has_it && !counts) {
-        CLAIM(st == STATUS_OK && !outcome.added && !outcome.changed);
+        CLAIM(st == STATUS_OK && !outcome.answer && !outcome.changed);
     } else if (st == STATUS_OK) {
         if (!has_it && is_full) model_grow(model, &filter->layers[model->nlayers]);
         CLAIM(outcome.changed == model_add(model, item));
-        CLAIM(outcome.added == !known);
+        CLAIM(outcome.answer == !known);
     } else {
-        CLAIM(is_full && !has_it && !outcome.added && !outcome.changed);
+        CLAIM(is_full && !has_it && !outcome.answer && !outcome.changed);
         CLAIM((st == STATUS_FULL) == (model->expansion == 0));
     }
     if (st != STATUS_OK) return;
@@ -146,39 +147,28 @@ struct answers {
     size_t n;
 };
 
-static void note(struct answers *answers, const struct outcome *outcomes, size_t n) {
-    for (size_t i = 0; i < n; i++) {
-        answers->status[answers->n] = STATUS_OK;
-        answers->outcomes[answers->n++] = outcomes[i];
-    }
+/* A batch under way. */
+struct run {
+    struct state *s;
+    struct filter *filter;
+    struct answers answers;
+};
+
+static void take(void *argument, struct outcome outcome) {
+    struct answers *answers = &((struct run *)argument)->answers;
+    answers->status[answers->n] = STATUS_OK;
+    answers->outcomes[answers->n++] = outcome;
 }
 
-/* As make_room of module/commands.c: false ends the batch. */
-static bool make_room(struct state *s, struct batch *batch, enum status st,
-                      struct answers *answers) {
-    if (st == STATUS_GROW) st = grow(s, &batch->filter);
-    if (st == STATUS_OK) return true;
-    answers->status[answers->n] = st;
-    answers->outcomes[answers->n++] = (struct outcome){false, false};
-    batch_skip(batch);
-    return st != STATUS_FULL;
-}
-
-/* As add_each of module/commands.c. */
-static void add_batch(struct state *s, struct batch *batch, const struct hash *hashes, size_t n,
-                      struct answers *answers) {
-    for (size_t taken = 0; answers->n < n;) {
-        struct outcome outcomes[PROBE_ITEMS];
-        size_t ready, some = n - taken < PROBE_ITEMS ? n - taken : PROBE_ITEMS;
-        enum status st = batch_add(batch, hashes + taken, some, outcomes, &ready);
-        taken += some;
-        note(answers, outcomes, ready);
-        while (st != STATUS_OK) {
-            if (!make_room(s, batch, st, answers)) return;
-            st = batch_resume(batch, outcomes, &ready);
-            note(answers, outcomes, ready);
-        }
-    }
+/* As make_room of module/commands.c. */
+static enum batch_verdict make_room(void *argument, enum status st, struct filter **filter) {
+    struct run *run = argument;
+    if (st == STATUS_GROW) st = grow(run->s, filter);
+    run->filter = *filter;
+    if (st == STATUS_OK) return BATCH_RETRY;
+    take(run, (struct outcome){false, false});
+    run->answers.status[run->answers.n - 1] = st;
+    return st == STATUS_FULL ? BATCH_END : BATCH_SKIP;
 }
 
 static void op_add_many(struct state *s, uint8_t count) {
@@ -191,14 +181,15 @@ static void op_add_many(struct state *s, uint8_t count) {
         uint8_t item = (uint8_t)(count + 7 * i);
         hashes[i] = filter_hash(filter, &item, 1);
     }
-    struct batch batch;
-    struct answers answers = {.n = 0};
-    batch_init(&batch, filter);
-    add_batch(s, &batch, hashes, n, &answers);
-    packed_close(s->value, batch.filter);
-    CLAIM(answers.n == n || answers.status[answers.n - 1] == STATUS_FULL);
-    for (size_t i = 0; i < answers.n; i++) {
-        model_follows(s, batch.filter, answers.status[i], answers.outcomes[i],
+    struct run run = {.s = s, .filter = filter};
+    struct hashes_feed feed = {
+        .hashes = hashes, .n = n, .argument = &run, .take = take, .make_room = make_room};
+    hashes_run(filter, BATCH_ADD, &feed);
+    packed_close(s->value, run.filter);
+    const struct answers *answers = &run.answers;
+    CLAIM(answers->n == n || answers->status[answers->n - 1] == STATUS_FULL);
+    for (size_t i = 0; i < answers->n; i++) {
+        model_follows(s, run.filter, answers->status[i], answers->outcomes[i],
                       (uint8_t)(count + 7 * i));
     }
 }
@@ -249,22 +240,19 @@ static void op_remove(struct state *s, uint8_t item) {
 
 static void op_remove_many(struct state *s, uint8_t count) {
     if (s->params.layout != LAYOUT_COUNTING) return;
-    size_t n = count % MOST_BATCH, taken = 0;
+    size_t n = count % MOST_BATCH;
     struct hash hashes[MOST_BATCH];
-    struct batch batch;
-    batch_init(&batch, s->value);
+    struct run run = {.s = s};
     for (size_t i = 0; i < n; i++) {
         uint8_t item = (uint8_t)(count + 7 * i);
         hashes[i] = filter_hash(s->value, &item, 1);
     }
-    for (size_t done = 0; done < n;) {
-        bool removed[PROBE_ITEMS], changed[PROBE_ITEMS];
-        size_t some = n - taken < PROBE_ITEMS ? n - taken : PROBE_ITEMS;
-        size_t ready = batch_remove(&batch, hashes + taken, some, removed, changed);
-        taken += some;
-        for (size_t i = 0; i < ready; i++, done++) {
-            model_loses(&s->model, (uint8_t)(count + 7 * done), removed[i], changed[i]);
-        }
+    struct hashes_feed feed = {.hashes = hashes, .n = n, .argument = &run, .take = take};
+    hashes_run(s->value, BATCH_REMOVE, &feed);
+    CLAIM(run.answers.n == n);
+    for (size_t i = 0; i < n; i++) {
+        struct outcome outcome = run.answers.outcomes[i];
+        model_loses(&s->model, (uint8_t)(count + 7 * i), outcome.answer, outcome.changed);
     }
 }
 

@@ -1,6 +1,7 @@
 /* Layout COUNTING against an exact model: a multiset of the items, and one plain counter for each
  * position, computed from the definition. */
 
+#include "tests/unit/feeds.h"
 #include "tests/unit/helpers.h"
 
 #include "module/core/combine.h"
@@ -94,11 +95,11 @@ static void add(struct filter *filter, struct model *model, uint64_t item) {
     bool was_present = model_count(model, item) > 0;
     if (!was_present && model->items >= model->capacity) {
         assert_int_equal(st, STATUS_FULL);
-        assert_false(outcome.added || outcome.changed);
+        assert_false(outcome.answer || outcome.changed);
         return;
     }
     assert_int_equal(st, STATUS_OK); // also of a present item in a full filter
-    assert_int_equal(outcome.added, !was_present);
+    assert_int_equal(outcome.answer, !was_present);
     bool changes = model_step(model, item, 1) > 0;
     assert_int_equal(outcome.changed, changes);
     model->items += changes;
@@ -207,7 +208,7 @@ static void a_counter_that_reached_15_stays(void **state) {
     bool changed = true;
     for (int i = 0; i < 40; i++) {
         assert_int_equal(filter_add(filter, hash, &outcome), STATUS_OK);
-        assert_false(outcome.added || outcome.changed);
+        assert_false(outcome.answer || outcome.changed);
         assert_true(same_filter(filter, before));
     }
     for (int i = 0; i < 40; i++) {
@@ -240,7 +241,7 @@ static void first_in_first_out_leaves_exactly_the_items_that_are_held(void **sta
         }
         assert_int_equal(filter_add(filter, item_hash(SCHEME_XXH64, i), &outcome), STATUS_OK);
         assert_true(outcome.changed);
-        present += !outcome.added;
+        present += !outcome.answer;
         assert_int_equal(filter_items(filter), i < held ? i + 1 : held);
     }
     assert_in_range(present, rounds / 40, rounds / 15); // false positives: about 5 %
@@ -262,7 +263,7 @@ static void copies_count_beyond_the_capacity(void **state) {
     for (uint64_t i = 0; i < 10; i++) add(filter, &model, i);
     assert_int_equal(filter_items(filter), 20);
     for (size_t i = 0; i < COUNT(hashes); i++) hashes[i] = item_hash(SCHEME_XXH64, i);
-    assert_int_equal(batch_add_many(filter, hashes, COUNT(hashes), added, &done), STATUS_FULL);
+    assert_int_equal(add_many(filter, hashes, COUNT(hashes), added, &done), STATUS_FULL);
     assert_int_equal(done, 10);
     assert_int_equal(filter_items(filter), 30);
     assert_null(limits_fault(filter));
@@ -294,27 +295,63 @@ static void the_number_of_items_stops_at_its_limit(void **state) {
     filter_free(filter);
 }
 
+/* What one batch did: an outcome for each item, up to one that could not be added. */
+struct answers {
+    struct outcome outcomes[512];
+    size_t n;
+    bool forces; // items without room are added all the same
+    size_t nrefused;
+    enum status status; // of the last of them
+    size_t group;
+    struct rng *r;
+};
+
+/* Groups of `group` hashes a call, or of random lengths if it is 0. */
+static size_t group_of(void *argument, size_t left) {
+    struct answers *a = argument;
+    size_t some = a->group ? a->group : 1 + (size_t)rng_below(a->r, PROBE_ITEMS);
+    return some < left ? some : left;
+}
+
+static void take(void *argument, struct outcome outcome) {
+    struct answers *a = argument;
+    a->outcomes[a->n++] = outcome;
+}
+
+static enum batch_verdict make_room(void *argument, enum status st, struct filter **filter) {
+    (void)filter;
+    struct answers *a = argument;
+    a->status = st;
+    a->nrefused++;
+    return a->forces ? BATCH_FORCE : BATCH_END;
+}
+
+static void run_in_groups(struct filter *filter, enum batch_work work, const struct hash *hashes,
+                          size_t n, size_t group, struct rng *r, struct answers *out) {
+    struct hashes_feed feed = {.hashes = hashes,
+                               .n = n,
+                               .group = group_of,
+                               .argument = out,
+                               .take = take,
+                               .make_room = make_room};
+    out->group = group;
+    out->r = r;
+    hashes_run(filter, work, &feed);
+}
+
 /* What a replayed add does: one by one, and within a group. */
 static void a_forced_add_is_taken_by_a_full_filter(void **state) {
     (void)state;
     struct filter *filter = counting_filter(3, 0.0001, SCHEME_XXH64);
     struct hash hashes[PROBE_ITEMS];
-    struct outcome outcomes[PROBE_ITEMS];
-    struct batch batch;
-    size_t done;
+    struct answers answers = {.forces = true};
     for (size_t i = 0; i < PROBE_ITEMS; i++) hashes[i] = item_hash(SCHEME_XXH64, i);
-    batch_init(&batch, filter);
-    assert_int_equal(batch_add(&batch, hashes, PROBE_ITEMS, outcomes, &done), STATUS_OK);
-    enum status st = batch_add(&batch, NULL, 0, outcomes, &done);
-    assert_true(st == STATUS_FULL && done == 3);
-    for (uint64_t i = 3; i < PROBE_ITEMS; i++) {
-        assert_int_equal(st, STATUS_FULL);
-        struct outcome outcome = batch_force(&batch);
-        assert_true(outcome.added && outcome.changed);
-        st = batch_resume(&batch, outcomes, &done);
-        assert_int_equal(done, 0);
+    run_in_groups(filter, BATCH_ADD, hashes, PROBE_ITEMS, PROBE_ITEMS, NULL, &answers);
+    assert_int_equal(answers.nrefused, PROBE_ITEMS - 3);
+    assert_int_equal(answers.n, PROBE_ITEMS);
+    for (size_t i = 0; i < PROBE_ITEMS; i++) {
+        assert_true(answers.outcomes[i].answer && answers.outcomes[i].changed);
     }
-    assert_int_equal(st, STATUS_OK);
     for (size_t i = 0; i < PROBE_ITEMS; i++) assert_true(filter_contains(filter, hashes[i]));
     assert_int_equal(filter_items(filter), PROBE_ITEMS);
     assert_null(limits_fault(filter));
@@ -368,41 +405,15 @@ static void counting_never_grows_and_has_no_window(void **state) {
 
 /* ---- Batches ---- */
 
-/* What one batch did: an outcome for each item that was added. */
-struct answers {
-    struct outcome outcomes[512];
-    size_t n;
-    enum status status;
-};
-
-/* Groups of `group` hashes a call, or of random lengths if it is 0. */
-static size_t group_of(struct rng *r, size_t group, size_t left) {
-    size_t some = group ? group : (size_t)rng_below(r, PROBE_ITEMS + 1);
-    return some < left ? some : left;
-}
-
-static void add_in_groups(struct filter *filter, const struct hash *hashes, size_t n, size_t group,
-                          struct rng *r, struct answers *out) {
-    struct batch batch;
-    batch_init(&batch, filter);
-    *out = (struct answers){.n = 0};
-    for (size_t taken = 0; out->n < n && out->status == STATUS_OK;) {
-        size_t done, some = group_of(r, group, n - taken);
-        out->status = batch_add(&batch, hashes + taken, some, out->outcomes + out->n, &done);
-        taken += some;
-        out->n += done;
-    }
-}
-
 static void assert_adds_alike(struct filter *filter, const struct hash *hashes, size_t n,
                               size_t group, struct rng *r) {
     struct filter *single = copy_of(filter);
-    struct answers many;
-    add_in_groups(filter, hashes, n, group, r, &many);
+    struct answers many = {.n = 0};
+    run_in_groups(filter, BATCH_ADD, hashes, n, group, r, &many);
     for (size_t i = 0; i < many.n; i++) {
         struct outcome one;
         assert_int_equal(filter_add(single, hashes[i], &one), STATUS_OK);
-        assert_int_equal(one.added, many.outcomes[i].added);
+        assert_int_equal(one.answer, many.outcomes[i].answer);
         assert_int_equal(one.changed, many.outcomes[i].changed);
     }
     if (many.n < n) {
@@ -417,18 +428,13 @@ static void assert_adds_alike(struct filter *filter, const struct hash *hashes, 
 static void assert_removals_alike(struct filter *filter, const struct hash *hashes, size_t n,
                                   size_t group, struct rng *r) {
     struct filter *single = copy_of(filter);
-    struct batch batch;
-    batch_init(&batch, filter);
-    for (size_t taken = 0, done = 0; done < n;) {
-        bool removed[PROBE_ITEMS], changed[PROBE_ITEMS];
-        size_t some = group_of(r, group, n - taken);
-        size_t ready = batch_remove(&batch, hashes + taken, some, removed, changed);
-        taken += some;
-        for (size_t i = 0; i < ready; i++, done++) {
-            bool one_changed;
-            assert_int_equal(filter_remove(single, hashes[done], &one_changed), removed[i]);
-            assert_int_equal(one_changed, changed[i]);
-        }
+    struct answers many = {.n = 0};
+    run_in_groups(filter, BATCH_REMOVE, hashes, n, group, r, &many);
+    assert_int_equal(many.n, n);
+    for (size_t i = 0; i < n; i++) {
+        bool changed;
+        assert_int_equal(filter_remove(single, hashes[i], &changed), many.outcomes[i].answer);
+        assert_int_equal(changed, many.outcomes[i].changed);
     }
     assert_true(same_filter(filter, single));
     filter_free(single);

@@ -1,6 +1,7 @@
 /* Every limit of module/core/limits.h at, below and above its value; growth up to the limits of a
  * chain; and that copies and batches do what single steps do. */
 
+#include "tests/unit/feeds.h"
 #include "tests/unit/helpers.h"
 
 #include "module/core/blocked.h"
@@ -436,30 +437,27 @@ static void one_by_one(struct run *run, const struct hash *hashes, size_t n) {
             st = ask_to_grow(run);
             if (st == STATUS_OK) st = filter_add(run->filter, hashes[i], &outcome);
         }
-        answer(run, st, outcome.added);
+        answer(run, st, outcome.answer);
     }
 }
 
+static void take(void *run, struct outcome outcome) {
+    answer(run, STATUS_OK, outcome.answer);
+}
+
+static enum batch_verdict make_room(void *run, enum status st, struct filter **filter) {
+    (void)filter; // it stays where it is
+    if (st == STATUS_GROW) st = ask_to_grow(run);
+    if (st == STATUS_OK) return BATCH_RETRY;
+    answer(run, st, false);
+    return BATCH_SKIP;
+}
+
 static void in_a_batch(struct run *run, const struct hash *hashes, size_t n) {
-    struct batch batch;
-    batch_init(&batch, run->filter);
-    for (size_t taken = 0, calls = 0; run->n < n; calls++) {
-        assert_true(calls < n + 3); // else answers are missing
-        struct outcome outcomes[PROBE_ITEMS];
-        size_t ready, some = n - taken < PROBE_ITEMS ? n - taken : PROBE_ITEMS;
-        enum status st = batch_add(&batch, hashes + taken, some, outcomes, &ready);
-        taken += some;
-        for (;;) {
-            for (size_t i = 0; i < ready; i++) answer(run, STATUS_OK, outcomes[i].added);
-            if (st == STATUS_OK) break;
-            if (st == STATUS_GROW) st = ask_to_grow(run);
-            if (st != STATUS_OK) {
-                answer(run, st, false);
-                batch_skip(&batch);
-            }
-            st = batch_resume(&batch, outcomes, &ready);
-        }
-    }
+    struct hashes_feed feed = {
+        .hashes = hashes, .n = n, .argument = run, .take = take, .make_room = make_room};
+    hashes_run(run->filter, BATCH_ADD, &feed);
+    assert_int_equal(run->n, n);
 }
 
 static void assert_runs_alike(struct filter *filter, uint32_t refused, const struct hash *hashes,

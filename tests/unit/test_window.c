@@ -57,7 +57,7 @@ static void world_add(struct world *w, uint64_t item) {
     uint64_t ones = ones_of(w->filter), items = filter_items(w->filter);
     struct outcome outcome = add_at(w->filter, item, w->clock);
     model_add(w, item);
-    assert_int_equal(outcome.added, !is_present);
+    assert_int_equal(outcome.answer, !is_present);
     assert_int_equal(outcome.changed, ones_of(w->filter) > ones);
     assert_int_equal(filter_items(w->filter), items + outcome.changed);
     assert_int_equal(filter_newest(w->filter)->start, w->newest);
@@ -264,9 +264,9 @@ static void an_item_that_is_added_again_stays(void **state) {
             bool was_present = contains_at(filter, 7, now);
             struct outcome outcome = add_at(filter, 7, now);
             assert_int_equal(was_present, i > 0);
-            assert_true(outcome.added == !was_present && outcome.changed);
+            assert_true(outcome.answer == !was_present && outcome.changed);
             outcome = add_at(filter, 7, now); // the newest generation has it now
-            assert_true(!outcome.added && !outcome.changed);
+            assert_true(!outcome.answer && !outcome.changed);
         }
         assert_int_equal(filter_items(filter), 2); // a window apart: in two generations
         assert_int_equal(filter->nlayers, 2);
@@ -591,7 +591,7 @@ static void a_window_that_is_left_with_nothing_is_as_if_cleared(void **state) {
         assert_int_equal(filter_empty(cleared, &changed), STATUS_OK);
         assert_true(changed && same_filter(filter, cleared));
         assert_int_equal(window_over(filter, UINT64_MAX), 0);
-        assert_true(add_at(filter, 1, NOW).added); // and begins where the clock is
+        assert_true(add_at(filter, 1, NOW).answer); // and begins where the clock is
         filter_free(cleared);
         filter_free(filter);
     }
