@@ -166,7 +166,8 @@ int cmd_del(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
     } else {
         for (size_t i = 0; i < n; i++) RedisModule_ReplyWithBool(ctx, 0);
     }
-    key.only_added = true; // and removed, which changes the newest layer too
+    // It changes the newest layer only, too, but may end the state `overfilled`.
+    key.only_added = key.filter && key.filter->safe_fill >= 0;
     if (nchanging > 0) {
         replicate_removed(ctx, argv[1], changing, nchanging);
         key_close_changed(&key, "bf.del");

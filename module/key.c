@@ -228,12 +228,17 @@ static void announce(const struct key *key, const char *event) {
     RedisModule_NotifyKeyspaceEvent(key->ctx, REDISMODULE_NOTIFY_MODULE, event, key->name);
 }
 
-void key_close_changed(struct key *key, const char *event) {
+static void settle_fill(const struct key *key) {
     bool has_new_layers = key->put || key->has_grown || key->rotated;
-    bool is_counted = key->access == FOR_WRITING;
-    if (is_counted && (!key->only_added || has_new_layers)) {
-        key->filter->safe_fill = measure_safe_fill(key->filter);
+    if (key->only_added && !has_new_layers) {
+        measure_note_add(key->filter);
+    } else {
+        measure_settle_fill(key->filter);
     }
+}
+
+void key_close_changed(struct key *key, const char *event) {
+    if (key->access == FOR_WRITING) settle_fill(key);
     uint64_t was_full = key->counted.full;
     const char *remedy = notice_remedy(key->filter);
     key_close(key);

@@ -42,9 +42,7 @@ extern struct usage metrics_held;
 /* Whether the filter is overfilled. An add asks this twice, and rate.c takes microseconds, so
  * filter->safe_fill spares nearly every filter the arithmetic. */
 static inline bool metrics_is_overfilled(const struct filter *filter) {
-    const struct layer *newest = filter_newest(filter);
-    if ((double)newest->ones < (double)filter->safe_fill * (double)newest->nbits) return false;
-    return measure_is_overfilled(filter);
+    return measure_is_settled(filter) ? filter->safe_fill < 0 : measure_is_overfilled(filter);
 }
 
 /* The usage of one value; `filter` is the same value, opened. All counts are 0 if value is NULL. A

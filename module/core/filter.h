@@ -71,7 +71,7 @@ struct filter {
     enum layout layout : 8;
     enum scheme scheme : 8;
     uint32_t place;   // a hint (filter_locate): a layer, by its index
-    float safe_fill;  // not overfilled up to this fill of the newest layer (measure.h); 0: unknown
+    float safe_fill;  // how full the newest layer may be, or MEASURE_OVERFILLED; 0: unknown
     uint64_t before;  // the bytes of the layers before `place`
     struct seed seed; // as in filter_params
     uint32_t nlayers;

@@ -108,6 +108,17 @@ float measure_safe_fill(const struct filter *filter) {
     return (float)low;
 }
 
+void measure_settle_fill(struct filter *filter) {
+    filter->safe_fill = measure_safe_fill(filter);
+    measure_note_add(filter);
+}
+
+void measure_note_add(struct filter *filter) {
+    if (!measure_is_settled(filter) && measure_is_overfilled(filter)) {
+        filter->safe_fill = MEASURE_OVERFILLED;
+    }
+}
+
 /* Under a tenth of the capacity is free. Rounded up, a tenth that is no integer compares the same.
  */
 bool measure_is_nearly_full(const struct filter *filter) {

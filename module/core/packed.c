@@ -40,7 +40,7 @@ void *packed_pack(struct filter *filter) {
     const struct layer *layer = &filter->layers[0];
     struct packed *packed = mem_alloc(packed_size(layer->nbits));
     if (!packed) return filter;
-    if (filter->safe_fill == 0) filter->safe_fill = measure_safe_fill(filter);
+    if (filter->safe_fill == 0) measure_settle_fill(filter);
     *packed = (struct packed){.form = PACKED_FORM,
                               .nhashes = (uint8_t)layer->nhashes,
                               .expansion = (uint16_t)filter->expansion,
@@ -87,6 +87,7 @@ void packed_close(void *value, const struct filter *filter) {
     struct packed *packed = value;
     packed->items = (uint16_t)filter->layers[0].items;
     packed->ones = (uint16_t)filter->layers[0].ones;
+    packed->safe_fill = filter->safe_fill;
 }
 
 struct filter *packed_unpack(const void *value) {

@@ -344,6 +344,28 @@ the_safe_fill_is_never_overfilled_and_above_half_or_close_to_the_first_that_is(v
     filter_free(filter);
 }
 
+/* What INFO counts: at every number of set bits that adds bring, and after what is no add. */
+static void a_settled_filter_tells_the_state_without_arithmetic(void **state) {
+    (void)state;
+    struct filter *filter = filter_by_error(100, 0.01, 2);
+    fill_to(filter, 300, 0);
+    struct layer *newest = filter_newest(filter);
+    measure_settle_fill(filter);
+    bool was_overfilled = false;
+    for (; newest->ones < newest->nbits; newest->ones++) {
+        measure_note_add(filter);
+        bool is_overfilled = measure_is_overfilled(filter);
+        assert_int_equal(filter->safe_fill < 0, is_overfilled);
+        if (is_overfilled) assert_true(measure_is_settled(filter));
+        was_overfilled |= is_overfilled;
+    }
+    assert_true(was_overfilled);
+    newest->ones = newest->nbits / 4; // as BF.DEL, or BF.CLEAR
+    measure_settle_fill(filter);
+    assert_true(filter->safe_fill > 0 && measure_is_settled(filter));
+    filter_free(filter);
+}
+
 static void a_full_filter_is_below_its_safe_fill(void **state) {
     (void)state;
     static const double RATES[] = {0.3, 0.1, 0.01, 0.001, 1e-6};
@@ -387,6 +409,7 @@ int main(void) {
         cmocka_unit_test(full_filters_are_never_overfilled_and_those_filled_twice_are),
         cmocka_unit_test(
             the_safe_fill_is_never_overfilled_and_above_half_or_close_to_the_first_that_is),
+        cmocka_unit_test(a_settled_filter_tells_the_state_without_arithmetic),
         cmocka_unit_test(a_full_filter_is_below_its_safe_fill),
         cmocka_unit_test(nearly_full_is_over_nine_tenths_of_a_capacity_that_cannot_grow),
     };
