@@ -125,8 +125,8 @@ static void describe(const struct mismatch *m, const struct filter *source, char
         break;
     case DIFFERENCE_SEED: snprintf(out, size, "its seed is another one"); break;
     case DIFFERENCE_LAYOUT:
-        snprintf(out, size, "its layout is %s and not %s", args_layout_name(source->layout),
-                 args_layout_name(m->other->layout));
+        snprintf(out, size, "its layout is %s and not %s", layout_name(source->layout),
+                 layout_name(m->other->layout));
         break;
     case DIFFERENCE_WINDOW:
         describe_window(source, own, sizeof(own));

@@ -86,7 +86,7 @@ struct filter *filter_new_bare(uint32_t nlayers) {
  * cannot overflow: 65 * 2^60. */
 static uint64_t bytes_of_first(const struct filter_params *params, struct sizing size) {
     uint64_t nlayers = params->window ? params->generations + 1 : 1;
-    return filter_structure_bytes(nlayers) + nlayers * layer_bytes_as(size.nbits, params->layout);
+    return filter_structure_bytes(nlayers) + nlayers * layout_bytes(params->layout, size.nbits);
 }
 
 uint64_t filter_new_bytes(const struct filter_params *params) {

@@ -58,8 +58,8 @@ static void check_alike(const struct filter *a, const struct filter *b, const ch
                  tool_scheme_name(a->scheme));
     case DIFFERENCE_SEED: tool_die("%s: cannot merge, its seed is another one", path);
     case DIFFERENCE_LAYOUT:
-        tool_die("%s: cannot merge, its layout is %s and not %s", path, tool_layout_name(b->layout),
-                 tool_layout_name(a->layout));
+        tool_die("%s: cannot merge, its layout is %s and not %s", path, layout_word(b->layout),
+                 layout_word(a->layout));
     case DIFFERENCE_WINDOW:
         print_window(b, own, sizeof(own));
         print_window(a, other, sizeof(other));
