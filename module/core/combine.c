@@ -6,6 +6,7 @@
 #include "module/core/mem.h"
 #include "module/core/window.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* A piece of this size is combined with all others before the next piece. It stays in the
@@ -129,6 +130,58 @@ bool combine_is_possible(const struct filter *const *filters, size_t n, struct m
         if (!generations_are_alike(filters, n, starts.of[i], out)) return false;
     }
     return true;
+}
+
+/* ---- Why not ----------------------------------------------------------------------------------
+ */
+
+static const char *scheme_text(const struct filter *filter, bool in_words) {
+    const struct scheme_row *row = scheme_row(filter->scheme);
+    return in_words ? row->word : row->name;
+}
+
+static const char *layout_text(const struct filter *filter, bool in_words) {
+    return in_words ? layout_word(filter->layout) : layout_name(filter->layout);
+}
+
+struct window_text {
+    char bytes[48];
+};
+
+static struct window_text window_text(const struct filter *filter) {
+    struct window_text out = {"none"};
+    if (filter->window == 0) return out;
+    snprintf(out.bytes, sizeof(out.bytes), "%u s in %u generations", filter->window,
+             filter->generations);
+    return out;
+}
+
+void combine_describe(const struct mismatch *m, const struct filter *filter, bool in_words,
+                      char out[COMBINE_TEXT_BYTES]) {
+    const size_t size = COMBINE_TEXT_BYTES;
+    switch (m->difference) {
+    case DIFFERENCE_NONE: out[0] = '\0'; break;
+    case DIFFERENCE_SCHEME:
+        snprintf(out, size, "its hash is %s and not %s", scheme_text(filter, in_words),
+                 scheme_text(m->other, in_words));
+        break;
+    case DIFFERENCE_SEED: snprintf(out, size, "its seed is another one"); break;
+    case DIFFERENCE_LAYOUT:
+        snprintf(out, size, "its layout is %s and not %s", layout_text(filter, in_words),
+                 layout_text(m->other, in_words));
+        break;
+    case DIFFERENCE_WINDOW:
+        snprintf(out, size, "its window is %s and not %s", window_text(filter).bytes,
+                 window_text(m->other).bytes);
+        break;
+    case DIFFERENCE_BITS:
+        snprintf(out, size, "its layer %u has %llu bits and not %llu", m->layer + 1,
+                 (unsigned long long)m->a->nbits, (unsigned long long)m->b->nbits);
+        break;
+    case DIFFERENCE_HASHES:
+        snprintf(out, size, "its layer %u has %u hashes and not %u", m->layer + 1, m->a->nhashes,
+                 m->b->nhashes);
+    }
 }
 
 /* ---- Layers --------------------------------------------------------------------------------- */
