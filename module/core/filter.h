@@ -131,6 +131,10 @@ static inline void filter_forget_place(struct filter *filter) {
     filter->before = 0;
 }
 
+/* The size and the error rate of the first layer of such a filter; of a window, of each generation.
+ * The parameters are legal. False if layout and scheme cannot address so many bits. */
+bool filter_first_layer(const struct filter_params *params, struct sizing *size, double *rate);
+
 /* The first layer's part of the error rate of a filter without a window. */
 double filter_first_rate(double error_rate, uint32_t expansion);
 

@@ -15,26 +15,25 @@ typedef unsigned long long number; // the type that printf prints portably
 
 /* ---- Sizes -------------------------------------------------------------------------------- */
 
-bool kinds_generation(const struct options *o, struct geometry geometry, struct generation *out) {
-    uint32_t g = o->generations;
-    struct generation one = {.items = (o->items - 1) / g + 1, .promise = o->error_rate};
-    bool fits;
-    if (o->bits_per_key != 0) {
-        fits = sizing_generation_by_bits(o->items, g, o->bits_per_key, geometry, &one.size);
-        if (fits) one.promise = 2 * (g + 1) * sizing_error_rate(one.items, one.size, geometry);
-    } else {
-        double rate = o->error_rate / (g + 1) * SIZING_WINDOW_SHARE;
-        fits = sizing_by_error(one.items, rate, geometry, &one.size);
-    }
-    if (fits) *out = one;
-    return fits;
+/* What BF.RESERVE makes of these options, but for a window. */
+static struct filter_params params_of(const struct options *o, struct geometry geometry,
+                                      uint32_t expansion) {
+    return (struct filter_params){.capacity = o->items,
+                                  .error_rate = o->error_rate,
+                                  .bits_per_key = o->bits_per_key,
+                                  .expansion = expansion,
+                                  .layout = geometry.layout,
+                                  .scheme = geometry.scheme};
 }
 
-/* The first layer. One by bits per key has these bits, whether it grows or not. */
-static bool first_layer(const struct options *o, struct geometry geometry, uint32_t expansion,
-                        struct sizing *out) {
-    if (o->bits_per_key != 0) return sizing_by_bits(o->items, o->bits_per_key, geometry, out);
-    return sizing_by_error(o->items, filter_first_rate(o->error_rate, expansion), geometry, out);
+bool kinds_generation(const struct options *o, struct geometry geometry, struct generation *out) {
+    struct filter_params params = params_of(o, geometry, DEFAULT_EXPANSION);
+    params.window = o->window;
+    params.generations = o->generations;
+    double rate;
+    if (!filter_first_layer(&params, &out->size, &rate)) return false;
+    out->promise = o->bits_per_key != 0 ? 2 * (o->generations + 1) * rate : o->error_rate;
+    return true;
 }
 
 /* ---- Commands ----------------------------------------------------------------------------- */
@@ -67,7 +66,9 @@ static struct kind plain(const struct options *o, struct geometry geometry, uint
     if (expansion) {
         kind = (struct kind){"scaling (the default)", "scaling", "it grows", {0}, 0, ""};
     }
-    if (!first_layer(o, geometry, expansion, &kind.size)) return kind;
+    struct filter_params params = params_of(o, geometry, expansion);
+    double rate;
+    if (!filter_first_layer(&params, &kind.size, &rate)) return kind;
     kind.bytes = layout_bytes(geometry.layout, kind.size.nbits);
     kinds_reserve(kind.reserve, o, expansion || !row->grows ? "" : " NONSCALING");
     return kind;
