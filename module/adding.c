@@ -73,9 +73,10 @@ bool adding_prepare(struct adding *a) {
     return adding_create(&a->key, &a->creation) && begin_generation(&a->key);
 }
 
-/* Only we write streams with COUNTING filters, and these list accepted items only. */
+/* Only we write streams with filters that items can be removed from, and these list accepted items
+ * only. */
 static bool is_forced(const struct adding *a) {
-    return a->key.filter->layout == LAYOUT_COUNTING && replay_is(a->key.ctx);
+    return layout_row(a->key.filter->layout)->removes && replay_is(a->key.ctx);
 }
 
 enum batch_verdict adding_make_room(struct adding *a, enum status *st, struct filter **filter) {

@@ -11,15 +11,21 @@
 #include "module/replay.h"
 #include "module/reply.h"
 
+#include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
 const char ARGS_WRONG_ARITY[] = "wrong arity";
 
-static const char *const LAYOUT_NAMES[LAYOUT_COUNT] = {"CLASSIC", "BLOCKED", "COUNTING"};
-
-const char *args_layout_name(enum layout layout) {
-    return LAYOUT_NAMES[layout];
+/* An error text that names something. Valid until the next one. */
+__attribute__((format(printf, 1, 2))) static const char *compose(const char *format, ...) {
+    static char error[256];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(error, sizeof(error), format, args);
+    va_end(args);
+    return error;
 }
 
 const char *args_scheme_name(enum scheme scheme) {
@@ -189,13 +195,16 @@ static const char *parse_expansion(const struct dialect *d, const RedisModuleStr
 }
 
 static const char *parse_layout(const RedisModuleString *arg, struct filter_params *out) {
-    for (int i = 0; i < LAYOUT_COUNT; i++) {
-        if (args_is_word(arg, LAYOUT_NAMES[i])) {
-            out->layout = (enum layout)i;
-            return NULL;
-        }
+    size_t len;
+    const char *word = RedisModule_StringPtrLen(arg, &len);
+    if (layout_find(word, len, &out->layout)) return NULL;
+    char names[16 * LAYOUT_COUNT];
+    for (size_t i = 0, at = 0; i < LAYOUT_COUNT; i++) {
+        const char *between = i == 0 ? "" : i + 1 == LAYOUT_COUNT ? " or " : ", ";
+        at += (size_t)snprintf(names + at, sizeof(names) - at, "%s%s", between,
+                               layout_name((enum layout)i));
     }
-    return ERR_BAD_LAYOUT;
+    return compose(ERR_BAD_LAYOUT, names);
 }
 
 static const char *parse_hash(const struct dialect *d, const RedisModuleString *arg,
@@ -340,7 +349,8 @@ static const char *parse_options(const struct dialect *d, RedisModuleString **ar
         if (out->params.scheme != SCHEME_SIP13) return ERR_SEED_HASH;
     }
     struct geometry geometry = {out->params.layout, out->params.scheme};
-    if (!limits_is_geometry(geometry)) return ERR_BLOCKED_HASH;
+    if (!limits_is_geometry(geometry))
+        return compose(ERR_LAYOUT_HASH, layout_name(geometry.layout));
     unsigned expire = *seen & EXPIRE_OPTIONS;
     return expire & (expire - 1) ? ERR_EXPIRE_TWICE : NULL;
 }
@@ -351,10 +361,15 @@ static const char *complete(unsigned seen, struct filter_params *params) {
     bool has_expansion = seen & (BIT(OPTION_EXPANSION) | BIT(OPTION_NONSCALING));
     bool has_window = seen & BIT(OPTION_WINDOW);
     if ((seen & BIT(OPTION_GENERATIONS)) && !has_window) return ERR_GENERATIONS_ALONE;
-    if (params->layout == LAYOUT_COUNTING) {
-        if (has_window) return ERR_COUNTING_WINDOW;
-        if (has_expansion && params->expansion > 0) return ERR_COUNTING_EXPANDS;
-        params->expansion = params->window = params->generations = 0;
+    const struct layout_row *layout = layout_row(params->layout);
+    const char *name = layout_name(params->layout);
+    if (!layout->takes_window) {
+        if (has_window) return compose(ERR_LAYOUT_WINDOW, name);
+        params->window = params->generations = 0;
+    }
+    if (!layout->grows) {
+        if (has_expansion && params->expansion > 0) return compose(ERR_LAYOUT_EXPANDS, name);
+        params->expansion = 0;
         return NULL;
     }
     if (has_expansion && params->expansion == 0) { // non-scaling
@@ -453,10 +468,8 @@ const char *args_parse_insert(RedisModuleCtx *ctx, RedisModuleString **argv, int
 static const char *parse_format(const RedisModuleString *arg, enum format *out) {
     size_t len;
     const char *word = RedisModule_StringPtrLen(arg, &len);
-    static char error[ERR_BAD_FORMAT_BYTES];
     if (formats_find(word, len, out)) return NULL;
-    snprintf(error, sizeof(error), ERR_BAD_FORMAT, formats_list());
-    return error;
+    return compose(ERR_BAD_FORMAT, formats_list());
 }
 
 const char *args_parse_export(RedisModuleString **argv, int argc, struct export_args *out) {

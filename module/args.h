@@ -64,8 +64,7 @@ int args_reply_error(RedisModuleCtx *ctx, const char *error);
 /* True if the argument is this word, in any case. */
 bool args_is_word(const RedisModuleString *arg, const char *word);
 
-/* The words that name these in commands: "CLASSIC", "XXH64", ... */
-const char *args_layout_name(enum layout layout);
+/* The word that names it in commands: "XXH64", ... */
 const char *args_scheme_name(enum scheme scheme);
 
 #endif

@@ -72,7 +72,7 @@ struct filter_params config_default_params(void) {
                                   .error_rate = config.error_rate.value,
                                   .bits_per_key = config.bits_per_key.value,
                                   .expansion = (uint32_t)config.expansion_factor.value,
-                                  .layout = LAYOUT_CLASSIC,
+                                  .layout = LAYOUT_DEFAULT,
                                   .scheme = SCHEME_XXH64};
 }
 

@@ -114,9 +114,10 @@ out:
 
 /* ---- BF.DEL and BF.COUNT -------------------------------------------------------------------- */
 
-/* Whether the key holds a COUNTING filter, or nothing. If not, sends the error. */
-static bool is_counting(const struct key *key, const char *error) {
-    if (!key->filter || key->filter->layout == LAYOUT_COUNTING) return true;
+/* Whether the key holds a filter that items can be removed from, or nothing. If not, sends the
+ * error. */
+static bool can_remove(const struct key *key, const char *error) {
+    if (!key->filter || layout_row(key->filter->layout)->removes) return true;
     RedisModule_ReplyWithError(key->ctx, error);
     return false;
 }
@@ -155,7 +156,7 @@ int cmd_del(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
     if (argc < 3) return RedisModule_WrongArity(ctx);
     struct key key;
     size_t n = (size_t)argc - 2, nchanging = 0;
-    if (!key_open(ctx, argv[1], FOR_WRITING, &key) || !is_counting(&key, ERR_DEL_LAYOUT)) {
+    if (!key_open(ctx, argv[1], FOR_WRITING, &key) || !can_remove(&key, ERR_DEL_LAYOUT)) {
         key_close(&key);
         return REDISMODULE_OK;
     }
@@ -182,7 +183,7 @@ int cmd_del(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
 int cmd_count(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
     if (argc != 3) return RedisModule_WrongArity(ctx);
     struct key key;
-    if (key_open(ctx, argv[1], FOR_READING, &key) && is_counting(&key, ERR_COUNT_LAYOUT)) {
+    if (key_open(ctx, argv[1], FOR_READING, &key) && can_remove(&key, ERR_COUNT_LAYOUT)) {
         const struct filter *filter = key.filter;
         long long count = filter ? filter_count(filter, feed_hash(filter, argv[2])) : 0;
         RedisModule_ReplyWithLongLong(ctx, count);

@@ -137,7 +137,7 @@ static void reply_info_value(RedisModuleCtx *ctx, const struct subject *s, int f
     case INFO_MAXSCALEDCAPACITY: reply_ratio_value(ctx, filter, field); return;
     case INFO_EXPANSION: reply_expansion(ctx, filter); return;
     case INFO_ERROR: RedisModule_ReplyWithDouble(ctx, measure_promise(filter)); return;
-    case INFO_LAYOUT: RedisModule_ReplyWithCString(ctx, args_layout_name(filter->layout)); return;
+    case INFO_LAYOUT: RedisModule_ReplyWithCString(ctx, layout_name(filter->layout)); return;
     case INFO_HASH: RedisModule_ReplyWithCString(ctx, args_scheme_name(filter->scheme)); return;
     case INFO_WINDOW: reply_window(ctx, s); return;
     case INFO_CAPACITY: count = filter_capacity(filter); break;
@@ -270,7 +270,7 @@ enum {
 
 static const struct {
     const char *name, *advice;
-    const char *counting; // the advice for layout COUNTING, if it is another one
+    const char *removable; // the advice where items can be removed, if it is another one
 } STATES[STATE_COUNT] = {
     [STATE_OVERFILLED] = {"overfilled",
                           "its false-positive rate is over the promised one: make a larger "
@@ -304,14 +304,9 @@ static int state_of(const struct subject *s) {
 
 static void reply_state(RedisModuleCtx *ctx, const struct subject *s) {
     int state = state_of(s);
-    bool is_counting = s->filter->layout == LAYOUT_COUNTING && STATES[state].counting;
+    bool removes = layout_row(s->filter->layout)->removes && STATES[state].removable;
     reply_word(ctx, "state", STATES[state].name);
-    reply_word(ctx, "advice", is_counting ? STATES[state].counting : STATES[state].advice);
-}
-
-/* The bits of memory that a position takes: a counter has four. */
-static unsigned position_bits(const struct filter *filter) {
-    return filter->layout == LAYOUT_COUNTING ? 4 : 1;
+    reply_word(ctx, "advice", removes ? STATES[state].removable : STATES[state].advice);
 }
 
 /* The bits per key that the filter was made with. A window has g+1 generations at a time. */
@@ -319,7 +314,7 @@ static double configured_bits(const struct filter *filter) {
     uint64_t nbits = measure_bits(filter);
     if (filter->bits_per_key != 0) return filter->bits_per_key;
     if (filter->window) nbits = filter->layers[0].nbits * (filter->generations + 1);
-    return ratio(position_bits(filter) * nbits, filter_capacity(filter));
+    return ratio(layout_position_bits(filter->layout) * nbits, filter_capacity(filter));
 }
 
 static void reply_stats(RedisModuleCtx *ctx, const struct subject *s) {
@@ -327,7 +322,7 @@ static void reply_stats(RedisModuleCtx *ctx, const struct subject *s) {
     uint64_t items = filter_items(live), capacity = filter_capacity(filter);
     uint64_t nbits = measure_bits(live);
     RedisModule_ReplyWithMap(ctx, filter->window ? 18 : 17);
-    reply_word(ctx, "layout", args_layout_name(filter->layout));
+    reply_word(ctx, "layout", layout_name(filter->layout));
     reply_word(ctx, "hash", args_scheme_name(filter->scheme));
     reply_count(ctx, "items", items);
     reply_count(ctx, "estimated items", measure_items(live));
@@ -336,7 +331,7 @@ static void reply_stats(RedisModuleCtx *ctx, const struct subject *s) {
     reply_real(ctx, "promised error rate", measure_promise(filter));
     reply_real(ctx, "current error rate", measure_error_rate(live));
     reply_real(ctx, "bits per key", configured_bits(filter));
-    reply_real(ctx, "bits per item", ratio(position_bits(filter) * nbits, items));
+    reply_real(ctx, "bits per item", ratio(layout_position_bits(filter->layout) * nbits, items));
     reply_real(ctx, "fill ratio", ratio(measure_ones(live), nbits));
     reply_count(ctx, "bytes", key_size_bytes(s->key));
     RedisModule_ReplyWithSimpleString(ctx, "expansion");

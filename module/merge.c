@@ -106,43 +106,6 @@ static bool open_all(RedisModuleCtx *ctx, RedisModuleString **argv, int argc,
     return false;
 }
 
-static void describe_window(const struct filter *filter, char *out, size_t size) {
-    if (filter->window) {
-        snprintf(out, size, "%u s in %u generations", filter->window, filter->generations);
-    } else {
-        snprintf(out, size, "none");
-    }
-}
-
-/* Writes how a source differs from another filter. */
-static void describe(const struct mismatch *m, const struct filter *source, char *out,
-                     size_t size) {
-    char own[48], other[48];
-    switch (m->difference) {
-    case DIFFERENCE_SCHEME:
-        snprintf(out, size, "its hash is %s and not %s", args_scheme_name(source->scheme),
-                 args_scheme_name(m->other->scheme));
-        break;
-    case DIFFERENCE_SEED: snprintf(out, size, "its seed is another one"); break;
-    case DIFFERENCE_LAYOUT:
-        snprintf(out, size, "its layout is %s and not %s", args_layout_name(source->layout),
-                 args_layout_name(m->other->layout));
-        break;
-    case DIFFERENCE_WINDOW:
-        describe_window(source, own, sizeof(own));
-        describe_window(m->other, other, sizeof(other));
-        snprintf(out, size, "its window is %s and not %s", own, other);
-        break;
-    case DIFFERENCE_BITS:
-        snprintf(out, size, "its layer %u has %llu bits and not %llu", m->layer + 1,
-                 (unsigned long long)m->a->nbits, (unsigned long long)m->b->nbits);
-        break;
-    default:
-        snprintf(out, size, "its layer %u has %u hashes and not %u", m->layer + 1, m->a->nhashes,
-                 m->b->nhashes);
-    }
-}
-
 /* The number of the source that holds this filter, as the command counts. */
 static size_t number_of(const struct sources *sources, const struct filter *filter) {
     size_t i = 0;
@@ -166,8 +129,8 @@ static bool are_alike(RedisModuleCtx *ctx, const char *verb, const struct filter
     bool is_possible = combine_is_possible(all, n, &mismatch);
     if (!is_possible) {
         const struct filter *source = all[mismatch.at];
-        char what[160], text[224];
-        describe(&mismatch, source, what, sizeof(what));
+        char what[COMBINE_TEXT_BYTES], text[224];
+        combine_describe(&mismatch, source, false, what);
         snprintf(text, sizeof(text), "ERR cannot %s source %zu: %s", verb,
                  number_of(sources, source), what);
         RedisModule_ReplyWithError(ctx, text);

@@ -55,7 +55,7 @@ static void add_options(struct words *words, const struct creation *creation) {
     const struct filter_params *params = &creation->params;
     add_number(words, "EXPANSION", params->expansion);
     add_word(words, "LAYOUT");
-    add_word(words, args_layout_name(params->layout));
+    add_word(words, layout_name(params->layout));
     add_word(words, "HASH");
     add_word(words, args_scheme_name(params->scheme));
     if (params->scheme == SCHEME_SIP13) add_seed(words, &params->seed);

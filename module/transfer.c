@@ -269,8 +269,7 @@ int cmd_export(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
     if (error) return args_reply_error(ctx, error);
     struct key key;
     if (key_open_existing(ctx, argv[1], FOR_READING, &key)) {
-        bool forgets = key.filter->window != 0 || key.filter->layout == LAYOUT_COUNTING;
-        if (forgets) {
+        if (filter_forgets(key.filter)) {
             export_flat(ctx, &key, &args);
         } else {
             export_or_refuse(ctx, key.filter, &args);

@@ -69,7 +69,8 @@ static bool switch_compression(const char *from, const char *to) {
  * find that out as saving takes. It gains 28 % at a fill of 8 %, 8 % at 16 %, nothing from 30 % on.
  */
 static bool is_incompressible(const struct layer *layer) {
-    bool is_dense = layer->layout != LAYOUT_COUNTING && layer->ones > layer->nbits / 5;
+    bool has_counters = layout_row((enum layout)layer->layout)->has_counters;
+    bool is_dense = !has_counters && layer->ones > layer->nbits / 5;
     return is_dense && layer_array_bytes(layer) >= 65536;
 }
 

@@ -31,8 +31,8 @@ static const struct version V2 = {2, 128, 64, 32, 12};
 /* The version that describes the filter. */
 static const struct version *version_of(const struct filter *filter) {
     bool is_new_scheme = filter->scheme == SCHEME_SIP13 || filter->scheme > SCHEME_LEVELDB;
-    bool is_new = filter->window != 0 || filter->layout == LAYOUT_COUNTING || is_new_scheme;
-    return is_new ? &V2 : &V1;
+    bool is_new_layout = !layout_row(filter->layout)->is_in_v1;
+    return filter->window != 0 || is_new_layout || is_new_scheme ? &V2 : &V1;
 }
 
 static size_t header_size(const struct version *version, uint64_t nlayers) {

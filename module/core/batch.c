@@ -115,10 +115,9 @@ static size_t look_up_group(struct batch *batch, struct probe *coming, struct ou
 
 /* ---- Adds ----------------------------------------------------------------------------------- */
 
-/* The probe whose items are added in this call. In CLASSIC it was filled one call ago. In BLOCKED a
- * probe prefetches few lines, so it was filled two calls ago. */
+/* The probe whose items are added in this call. */
 static struct probe *adding(struct batch *batch) {
-    return earlier(batch, batch->filter->layout == LAYOUT_BLOCKED ? 2 : 1);
+    return earlier(batch, layout_row(batch->filter->layout)->probes_ahead);
 }
 
 static void probe_all(const struct filter *filter, struct probe *probe) {

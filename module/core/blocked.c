@@ -2,6 +2,10 @@
 
 #include "module/core/blocked.h"
 
+#include "module/core/bits.h"
+#include "module/core/layer.h"
+#include "module/core/rate.h"
+
 static const uint32_t SALTS[BLOCKED_HASHES] = {0x47b6137bU, 0x44974d91U, 0x8824ad5bU, 0xa2b7289dU,
                                                0x705495c7U, 0x2df1424bU, 0x9efc4947U, 0x5c6bfb31U};
 
@@ -197,3 +201,36 @@ void blocked_add_many(uint8_t *bits, uint64_t nbits, const struct hash *hashes, 
                       unsigned *fresh) {
     (uses_simd ? simd_add_many : plain_add_many)(bits, nbits, hashes, n, fresh);
 }
+
+/* ---- The row -------------------------------------------------------------------------------- */
+
+static double rate_when_full_of(uint64_t items, struct sizing size, enum scheme scheme) {
+    (void)scheme;
+    return rate_blocked_when_full((double)items, size.nbits / BLOCKED_BLOCK_BITS);
+}
+
+static double rate_at(const struct layer *layer, double ones) {
+    double fill = ones / (double)layer->nbits;
+    return rate_blocked_now(fill, layer->nbits / BLOCKED_BLOCK_BITS);
+}
+
+const struct layout_row BLOCKED_LAYOUT = {
+    .unit = "bits",
+    .byte_shift = 3,
+    .has_blocks = true,
+    .multiple = BLOCKED_BLOCK_BITS,
+    .max_bits = BLOCKED_MAX_BLOCKS * BLOCKED_BLOCK_BITS,
+    .nhashes = BLOCKED_HASHES,
+    .max_hashes = SIZING_MOST_HASHES,
+    .is_one_word = true,
+    .grows = true,
+    .takes_window = true,
+    .is_in_v1 = true,
+    .flat = LAYOUT_BLOCKED,
+    .probes_ahead = 2,
+    .ones = bits_count,
+    .unite = bits_unite,
+    .intersect = bits_intersect,
+    .rate_when_full = rate_when_full_of,
+    .rate_at = rate_at,
+};

@@ -2,6 +2,9 @@
 
 #include "module/core/counting.h"
 
+#include "module/core/classic.h"
+#include "module/core/sizing.h"
+
 #include <string.h>
 
 /* ---- One item ------------------------------------------------------------------------------- */
@@ -132,3 +135,25 @@ void counting_to_bits(const uint8_t *counters, uint64_t n, uint8_t *bits) {
         bits[p >> 3] = (uint8_t)(bits[p >> 3] | is_set << (p & 7));
     }
 }
+
+/* ---- The row -------------------------------------------------------------------------------- */
+
+/* Such a filter has one layer: a removal could not tell which layer's counters the item has
+ * incremented. */
+const struct layout_row COUNTING_LAYOUT = {
+    .unit = "counters",
+    .byte_shift = 1,
+    .has_counters = true,
+    .multiple = 1,
+    .max_bits = SCHEME_MAX_BITS,
+    .max_hashes = SIZING_MAX_HASHES,
+    .removes = true,
+    .flat = LAYOUT_CLASSIC,
+    .probes_ahead = 1,
+    .ones = counting_ones,
+    .unite = counting_unite,
+    .intersect = counting_intersect,
+    .to_bits = counting_to_bits,
+    .rate_when_full = classic_rate_when_full,
+    .rate_at = classic_rate_at,
+};

@@ -50,8 +50,7 @@ static bool size_generation(const struct filter_params *p, struct sizing *size, 
     return sizing_by_error(capacity, *rate, geometry, size);
 }
 
-/* The size and the error rate of the first layer. False if there is no such size. */
-static bool size_first_layer(const struct filter_params *p, struct sizing *size, double *rate) {
+bool filter_first_layer(const struct filter_params *p, struct sizing *size, double *rate) {
     struct geometry geometry = {p->layout, p->scheme};
     if (p->window) return size_generation(p, size, rate);
     if (p->growth == GROWTH_HALVING) {
@@ -86,13 +85,13 @@ struct filter *filter_new_bare(uint32_t nlayers) {
  * cannot overflow: 65 * 2^60. */
 static uint64_t bytes_of_first(const struct filter_params *params, struct sizing size) {
     uint64_t nlayers = params->window ? params->generations + 1 : 1;
-    return filter_structure_bytes(nlayers) + nlayers * layer_bytes_as(size.nbits, params->layout);
+    return filter_structure_bytes(nlayers) + nlayers * layout_bytes(params->layout, size.nbits);
 }
 
 uint64_t filter_new_bytes(const struct filter_params *params) {
     struct sizing size;
     double rate;
-    if (!params_are_valid(params) || !size_first_layer(params, &size, &rate)) return UINT64_MAX;
+    if (!params_are_valid(params) || !filter_first_layer(params, &size, &rate)) return UINT64_MAX;
     return bytes_of_first(params, size);
 }
 
@@ -118,7 +117,7 @@ enum status filter_new(const struct filter_params *params, uint64_t max_bytes,
     struct geometry geometry = {params->layout, params->scheme};
     struct sizing size;
     double rate;
-    if (!size_first_layer(params, &size, &rate)) {
+    if (!filter_first_layer(params, &size, &rate)) {
         return sizing_max_bits(geometry) != SIZING_MAX_BITS ? STATUS_PARAM : STATUS_NOMEM;
     }
     if (bytes_of_first(params, size) > max_bytes) return STATUS_NOMEM;
@@ -434,7 +433,7 @@ static uint64_t bytes_of_shape(const struct filter *shape) {
 uint64_t filter_scaled_bytes(const struct filter_params *params, uint64_t items) {
     struct sizing size;
     double rate;
-    if (!params_are_valid(params) || !size_first_layer(params, &size, &rate)) return UINT64_MAX;
+    if (!params_are_valid(params) || !filter_first_layer(params, &size, &rate)) return UINT64_MAX;
     struct filter *shape = filter_new_bare(1);
     if (!shape) return UINT64_MAX;
     set_params(shape, params);

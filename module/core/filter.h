@@ -131,8 +131,18 @@ static inline void filter_forget_place(struct filter *filter) {
     filter->before = 0;
 }
 
+/* The size and the error rate of the first layer of such a filter; of a window, of each generation.
+ * The parameters are legal. False if layout and scheme cannot address so many bits. */
+bool filter_first_layer(const struct filter_params *params, struct sizing *size, double *rate);
+
 /* The first layer's part of the error rate of a filter without a window. */
 double filter_first_rate(double error_rate, uint32_t expansion);
+
+/* Whether it is a window, or items can be removed from it. Formats of other programs carry such a
+ * filter only as one layer of bits (combine_flatten). */
+static inline bool filter_forgets(const struct filter *filter) {
+    return filter->window != 0 || layout_row(filter->layout)->removes;
+}
 
 /* The layer that takes new items. */
 static inline struct layer *filter_newest(const struct filter *filter) {

@@ -8,7 +8,6 @@
 #include "module/core/limits.h"
 #include "module/core/mem.h"
 #include "module/core/prefetch.h"
-#include "module/core/rate.h"
 #include "module/core/real.h"
 
 #include <string.h>
@@ -29,7 +28,7 @@ void layer_set_geometry(struct layer *layer, struct geometry geometry) {
 
 enum status layer_init(struct layer *layer, struct sizing size, struct geometry geometry,
                        uint64_t capacity, double error_rate) {
-    uint8_t *bits = mem_alloc_zeroed((size_t)layer_bytes_as(size.nbits, geometry.layout));
+    uint8_t *bits = mem_alloc_zeroed((size_t)layout_bytes(geometry.layout, size.nbits));
     if (!bits) return STATUS_NOMEM;
     *layer = (struct layer){
         .bits = bits, .capacity = capacity, .error_rate = error_rate, .nhashes = size.nhashes};
@@ -92,7 +91,18 @@ void layer_clear(struct layer *layer) {
     layer->bits = NULL;
 }
 
-/* ---- One item ------------------------------------------------------------------------------- */
+/* ---- One item -------------------------------------------------------------------------------
+ *
+ * These loops and those of the probes compare the layout itself, and do not read its row
+ * (layout.h): they are what a lookup and an add spend their time in. Nothing else does. */
+
+static inline bool has_blocks(const struct layer *layer) {
+    return layer->layout == LAYOUT_BLOCKED;
+}
+
+static inline bool has_counters(const struct layer *layer) {
+    return layer->layout == LAYOUT_COUNTING;
+}
 
 static inline bool bit_is_set(const struct layer *layer, uint64_t pos) {
     return layer->bits[pos >> 3] >> (pos & 7) & 1;
@@ -147,12 +157,12 @@ static inline struct outcome count_fresh(struct layer *layer, uint64_t fresh) {
 /* Whether a probe has room for an item's positions. If not, the item is probed bit by bit. A
  * COUNTING layer always has room: its k is 30 at most (limits.c). */
 static bool has_positions(const struct layer *layer) {
-    return layer->layout != LAYOUT_BLOCKED && layer->nhashes <= PROBE_MAX_HASHES;
+    return !has_blocks(layer) && layer->nhashes <= PROBE_MAX_HASHES;
 }
 
 /* Position p is in byte p >> this. */
 static inline unsigned byte_shift(const struct layer *layer) {
-    return layer->layout == LAYOUT_COUNTING ? 1 : 3;
+    return has_counters(layer) ? 1 : 3;
 }
 
 /* locate for RULE_SIP13. (Through a walk, a lookup in a batch took 1.29 times CLASSIC's time, and
@@ -198,7 +208,7 @@ static inline void locate(const struct layer *layer, struct hash hash, uint64_t 
 /* Reads without a branch, for lines that have arrived. */
 static inline bool all_set(const struct layer *layer, const uint64_t *pos, uint32_t from,
                            uint32_t to) {
-    if (layer->layout == LAYOUT_COUNTING) return counting_all(layer->bits, pos, from, to);
+    if (has_counters(layer)) return counting_all(layer->bits, pos, from, to);
     bool hit = true;
     for (uint32_t i = from; i < to; i++) hit &= bit_is_set(layer, pos[i]);
     return hit;
@@ -206,9 +216,7 @@ static inline bool all_set(const struct layer *layer, const uint64_t *pos, uint3
 
 /* Stops at the first bit that is not set, for one item whose lines may not have arrived. */
 static bool are_set(const struct layer *layer, const uint64_t *pos) {
-    if (layer->layout == LAYOUT_COUNTING) {
-        return counting_least(layer->bits, pos, layer->nhashes) > 0;
-    }
+    if (has_counters(layer)) return counting_least(layer->bits, pos, layer->nhashes) > 0;
     for (uint32_t i = 0; i < layer->nhashes; i++) {
         if (!bit_is_set(layer, pos[i])) return false;
     }
@@ -235,22 +243,22 @@ static struct outcome count_add(struct layer *layer, const uint64_t *pos) {
 }
 
 static struct outcome add_at(struct layer *layer, const uint64_t *pos) {
-    if (layer->layout == LAYOUT_COUNTING) return count_add(layer, pos);
+    if (has_counters(layer)) return count_add(layer, pos);
     return count_fresh(layer, set_all(layer, pos));
 }
 
 struct outcome layer_add(struct layer *layer, struct hash hash) {
-    if (layer->layout == LAYOUT_BLOCKED) {
+    if (has_blocks(layer)) {
         return count_fresh(layer, blocked_add(layer->bits, layer->nbits, hash.a));
     }
-    if (layer->layout == LAYOUT_CLASSIC) return count_fresh(layer, classic_add(layer, hash));
+    if (!has_counters(layer)) return count_fresh(layer, classic_add(layer, hash));
     uint64_t pos[PROBE_MAX_HASHES];
     locate(layer, hash, pos, 0, layer->nhashes);
     return count_add(layer, pos);
 }
 
 bool layer_contains(const struct layer *layer, struct hash hash) {
-    if (layer->layout == LAYOUT_BLOCKED) return blocked_contains(layer->bits, layer->nbits, hash.a);
+    if (has_blocks(layer)) return blocked_contains(layer->bits, layer->nbits, hash.a);
     if (!has_positions(layer)) return classic_contains(layer, hash);
     uint64_t pos[PROBE_MAX_HASHES];
     locate(layer, hash, pos, 0, layer->nhashes); // prefetches all lines before one is read
@@ -277,7 +285,7 @@ static void prefetch_blocks(const struct layer *layer, const struct probe *probe
 
 /* Computes the positions 0 to `to` - 1 of each item and prefetches their lines. */
 static void locate_each(const struct layer *layer, struct probe *probe, uint32_t to) {
-    if (layer->layout == LAYOUT_BLOCKED) {
+    if (has_blocks(layer)) {
         prefetch_blocks(layer, probe);
     } else if (has_positions(layer)) {
         for (size_t i = 0; i < probe->n; i++) {
@@ -327,7 +335,7 @@ void layer_probe_rest(const struct layer *layer, struct probe *probe) {
 }
 
 void layer_probe_contains(const struct layer *layer, const struct probe *probe, bool *contained) {
-    if (layer->layout == LAYOUT_BLOCKED) {
+    if (has_blocks(layer)) {
         blocked_contains_many(layer->bits, layer->nbits, probe->hashes, probe->n, contained);
         return;
     }
@@ -390,7 +398,7 @@ static void add_blocks(struct layer *layer, const struct probe *probe, struct ou
 void layer_probe_and_add(struct layer *layer, struct probe *coming, const struct probe *probe,
                          struct outcome *outcomes) {
     note_layer(layer, coming);
-    if (layer->layout == LAYOUT_BLOCKED) {
+    if (has_blocks(layer)) {
         prefetch_blocks(layer, coming);
         add_blocks(layer, probe, outcomes);
         return;
@@ -404,7 +412,7 @@ void layer_probe_and_add(struct layer *layer, struct probe *coming, const struct
 }
 
 void layer_prefetch_first(const struct layer *layer, struct hash hash) {
-    if (layer->layout == LAYOUT_BLOCKED) {
+    if (has_blocks(layer)) {
         blocked_prefetch(layer->bits, layer->nbits, hash.a);
         return;
     }
@@ -415,8 +423,7 @@ void layer_prefetch_first(const struct layer *layer, struct hash hash) {
 /* ---- All bits ------------------------------------------------------------------------------- */
 
 uint64_t layer_ones_in(const struct layer *layer, const uint8_t *bytes, uint64_t size) {
-    if (layer->layout == LAYOUT_COUNTING) return counting_ones(bytes, (size_t)size);
-    return bits_count(bytes, (size_t)size);
+    return layout_row((enum layout)layer->layout)->ones(bytes, (size_t)size);
 }
 
 uint64_t layer_count_ones(const struct layer *layer) {
@@ -424,11 +431,9 @@ uint64_t layer_count_ones(const struct layer *layer) {
 }
 
 bool layer_tail_is_zero(const struct layer *layer) {
-    if (layer->layout == LAYOUT_COUNTING) {
-        return layer->nbits % 2 == 0 || layer->bits[layer->nbits / 2] >> 4 == 0;
-    }
-    uint64_t used = layer->nbits % 8;
-    return used == 0 || layer->bits[layer->nbits / 8] >> used == 0;
+    const unsigned shift = layout_row((enum layout)layer->layout)->byte_shift;
+    uint64_t used = layer->nbits & ((1U << shift) - 1); // positions of the last byte
+    return used == 0 || layer->bits[layer->nbits >> shift] >> (used * (8U >> shift)) == 0;
 }
 
 /* The bits that an add can set: all but in schemes whose words are narrow. */
@@ -455,38 +460,10 @@ uint64_t layer_estimate_items(const struct layer *layer) {
     return items >= (double)layer->ones ? layer->ones : (uint64_t)items;
 }
 
-/* LevelDB's words wrap round at 2^32. */
-static enum rate_walk walk_kind(const struct layer *layer) {
-    if (layer->scheme == SCHEME_DATASKETCHES) return RATE_WALK_HALVED;
-    if (layer->scheme == SCHEME_LEVELDB) return RATE_WALK_WRAPS;
-    switch ((enum rule)layer->rule) {
-    case RULE_SIP13: return RATE_WALK_SPLIT;
-    case RULE_FOLD32:
-    case RULE_MAGNITUDE: return RATE_WALK_FOLDED;
-    case RULE_ALTERNATE: return RATE_WALK_SUMS;
-    case RULE_GO: return RATE_WALK_MIXED;
-    case RULE_BIP37: return RATE_WALK_FREE;
-    default:
-        return scheme_row((enum scheme)layer->scheme)->wraps ? RATE_WALK_WRAPS : RATE_WALK_STRAIGHT;
-    }
-}
-
-/* The rate of items by their positions. */
-static double rate_by_positions(const struct layer *layer, double ones) {
-    double fill = ones / (double)reach(layer);
-    uint64_t nlines = layer->nbits / SCHEME_LINE_BITS;
-    if (layer->layout == LAYOUT_BLOCKED) {
-        return rate_blocked_now(fill, layer->nbits / BLOCKED_BLOCK_BITS);
-    }
-    if (layer->rule == RULE_LINE) return rate_lines_now(fill, nlines, layer->nhashes);
-    if (layer->rule == RULE_LINE4) return rate_lines4_now(fill, nlines, layer->nhashes);
-    return rate_now(ones, reach(layer), layer->nhashes, walk_kind(layer));
-}
-
 /* Where an item's words follow from 32 bits, another item has the same words once in 2^32. */
 double layer_error_rate_at(const struct layer *layer, double ones) {
-    double rate = rate_by_positions(layer, ones);
-    bool is_narrow = layer->scheme == SCHEME_LEVELDB || layer->scheme == SCHEME_ROCKSDB4;
+    double rate = layout_row((enum layout)layer->layout)->rate_at(layer, ones);
+    bool is_narrow = scheme_row((enum scheme)layer->scheme)->is_narrow;
     if (!is_narrow || rate >= 1 || ones <= 0) return rate;
     rate += (1 - rate) * items_of_ones(layer, ones) / 4294967296.0;
     return rate < 1 ? rate : 1;

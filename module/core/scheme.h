@@ -49,6 +49,7 @@ struct scheme_row {
     enum rule rule;
     uint8_t shift;       // a position is (value >> shift) mod m
     bool wraps;          // the words are so wide that a walk wraps round at 2^63 or more (rate.c)
+    bool is_narrow;      // both words follow from 32 bits of hash
     bool reads_item;     // the words hold the item's address and length: the walk reads the item
     bool grows;          // a filter can have more than one layer
     bool is_imported;    // such filters come from a format: CLASSIC, without a window

@@ -2,8 +2,6 @@
 
 #include "module/core/sizing.h"
 
-#include "module/core/blocked.h"
-#include "module/core/rate.h"
 #include "module/core/real.h"
 
 #include <math.h>
@@ -22,8 +20,9 @@ static bool round_up_bits(double bits, uint64_t *nbits) {
 }
 
 uint64_t sizing_max_bits(struct geometry geometry) {
-    if (geometry.layout == LAYOUT_BLOCKED) return BLOCKED_MAX_BLOCKS * BLOCKED_BLOCK_BITS;
-    return scheme_row(geometry.scheme)->max_bits;
+    uint64_t of_layout = layout_row(geometry.layout)->max_bits;
+    uint64_t of_scheme = scheme_row(geometry.scheme)->max_bits;
+    return of_layout < of_scheme ? of_layout : of_scheme;
 }
 
 /* The most bits of a layer that we size: all of them can be set. */
@@ -31,34 +30,23 @@ static uint64_t most_bits(struct geometry geometry) {
     return scheme_reach(geometry.scheme, sizing_max_bits(geometry));
 }
 
-/* The textbook's rate, for a k over RATE_MAX_HASHES, which only layers of others have. */
-static double textbook_rate(double items, struct sizing size) {
-    double k = size.nhashes;
-    return real_pow(1 - real_exp(-k * items / (double)size.nbits), k);
+double sizing_error_rate(uint64_t items, struct sizing size, struct geometry geometry) {
+    return layout_row(geometry.layout)->rate_when_full(items, size, geometry.scheme);
 }
 
-double sizing_error_rate(uint64_t items, struct sizing size, struct geometry geometry) {
-    if (geometry.layout == LAYOUT_BLOCKED) {
-        return rate_blocked_when_full((double)items, size.nbits / BLOCKED_BLOCK_BITS);
-    }
-    const struct scheme_row *scheme = scheme_row(geometry.scheme);
-    uint64_t nlines = size.nbits / SCHEME_LINE_BITS;
-    if (scheme->rule == RULE_LINE) return rate_lines((double)items, nlines, size.nhashes);
-    if (scheme->rule == RULE_LINE4) return rate_lines4((double)items, nlines, size.nhashes);
-    size.nbits = scheme_reach(geometry.scheme, size.nbits);
-    if (size.nhashes > RATE_MAX_HASHES) return textbook_rate((double)items, size);
-    return rate_when_full((double)items, size.nbits, size.nhashes, scheme->wraps);
+/* The k of a layer that best has this one. */
+static uint32_t choose_hashes(enum layout layout, double best) {
+    uint32_t fixed = layout_row(layout)->nhashes;
+    return fixed ? fixed : clamp_hashes(best);
 }
 
 bool sizing_generation_by_bits(uint64_t capacity, uint32_t generations, double bits_per_key,
                                struct geometry geometry, struct sizing *out) {
     struct sizing size;
     if (!round_up_bits((double)capacity * bits_per_key / generations, &size.nbits)) return false;
-    size.nhashes = clamp_hashes(bits_per_key * REAL_LN2);
-    if (geometry.layout == LAYOUT_BLOCKED) {
-        uint64_t nblocks = (size.nbits - 1) / BLOCKED_BLOCK_BITS + 1;
-        size = (struct sizing){nblocks * BLOCKED_BLOCK_BITS, BLOCKED_HASHES};
-    }
+    uint64_t multiple = layout_row(geometry.layout)->multiple;
+    size.nbits = ((size.nbits - 1) / multiple + 1) * multiple;
+    size.nhashes = choose_hashes(geometry.layout, bits_per_key * REAL_LN2);
     if (size.nbits > most_bits(geometry)) return false;
     *out = size;
     return true;
@@ -100,10 +88,16 @@ struct target {
     uint32_t nhashes;
 };
 
+/* How far apart two sizes of the search are. */
+static uint64_t bits_per_step(const struct target *t) {
+    uint32_t multiple = layout_row(t->geometry.layout)->multiple;
+    return multiple == 1 ? 2 : multiple;
+}
+
 /* The size at a step of the search: an odd number of bits, or whole blocks. */
 static struct sizing size_at(const struct target *t, uint64_t step) {
-    bool blocked = t->geometry.layout == LAYOUT_BLOCKED;
-    return (struct sizing){blocked ? step * BLOCKED_BLOCK_BITS : 2 * step + 1, t->nhashes};
+    uint64_t per_step = bits_per_step(t);
+    return (struct sizing){step * per_step + (per_step == 2), t->nhashes};
 }
 
 static bool is_enough(const struct target *t, uint64_t step) {
@@ -149,8 +143,7 @@ static bool compute_by_error(const struct target *t, struct sizing *out) {
     double start = textbook_bits((double)t->capacity, t->error_rate, t->nhashes);
     // With few hashes and a tiny rate, 1 - fill rounds to 1: then the textbook gives no number.
     if (!(start > 0 && start < (double)SIZING_MAX_BITS / 4)) return false;
-    uint64_t per_step = t->geometry.layout == LAYOUT_BLOCKED ? BLOCKED_BLOCK_BITS : 2;
-    return search(t, (uint64_t)start / per_step, out);
+    return search(t, (uint64_t)start / bits_per_step(t), out);
 }
 
 /* A server creates many filters with equal parameters, and a search takes about ten microseconds.
@@ -162,8 +155,7 @@ bool sizing_by_error(uint64_t capacity, double error_rate, struct geometry geome
         struct sizing size;
     } memo[16];
     if (!(error_rate > 0)) return false;
-    bool blocked = geometry.layout == LAYOUT_BLOCKED;
-    uint32_t nhashes = blocked ? BLOCKED_HASHES : clamp_hashes(-real_ln(error_rate) / REAL_LN2);
+    uint32_t nhashes = choose_hashes(geometry.layout, -real_ln(error_rate) / REAL_LN2);
     struct target t = {capacity, error_rate, geometry, nhashes};
     unsigned slot = (unsigned)((capacity ^ capacity >> 7 ^ t.nhashes) % 16);
     const struct target *cached = &memo[slot].target;

@@ -7,7 +7,7 @@
 #ifndef BLOOMPORT_SIZING_H
 #define BLOOMPORT_SIZING_H
 
-#include "module/core/scheme.h"
+#include "module/core/layout.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -19,28 +19,8 @@
 #define SIZING_INCUMBENT_HASHES                                                                    \
     1100 // with the hash of RedisBloom or valkey-bloom: the least rate, 2^-1074, takes 1,074
 
-/* How a layer spreads an item's bits (layer.h). The numbers are part of the file format: they never
- * change. */
-enum layout {
-    LAYOUT_CLASSIC = 0,  // over the whole array
-    LAYOUT_BLOCKED = 1,  // inside one block of 32 bytes
-    LAYOUT_COUNTING = 2, // as CLASSIC, with a 4-bit counter in the place of each bit
-    LAYOUT_COUNT
-};
-
-/* Layout and scheme decide the false-positive rate that a given number of bits gives. */
-struct geometry {
-    enum layout layout;
-    enum scheme scheme;
-};
-
-struct sizing {
-    uint64_t nbits;
-    uint32_t nhashes;
-};
-
 /* The layer for `capacity` items with `bits_per_key` bits each: m = ceil(n*b), k = b ln 2 rounded.
- * In BLOCKED m is rounded up to whole blocks, and k = 8.
+ * In BLOCKED m is rounded up to whole blocks, and k = 8 (layout.h: multiple and nhashes).
  * False, with *out unchanged, if that is more bits than the geometry can address. */
 bool sizing_by_bits(uint64_t capacity, double bits_per_key, struct geometry geometry,
                     struct sizing *out);

@@ -82,7 +82,8 @@ const char *formats_obstacle(const struct filter *filter, enum format format,
                              enum variant variant) {
     const struct format_row *home = home_of(filter), *wanted = ROWS[format];
     if (filter->window) return "it has a window, which only BF.SCANDUMP carries";
-    if (filter->layout == LAYOUT_COUNTING) return "it has counters, which only BF.SCANDUMP carries";
+    if (layout_row(filter->layout)->has_counters)
+        return "it has counters, which only BF.SCANDUMP carries";
     if (!home) {
         const char *layers = single_limit(filter);
         return layers ? layers : "no format has its hash, use BF.SCANDUMP";

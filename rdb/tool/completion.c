@@ -8,11 +8,13 @@
 #include <stdio.h>
 #include <string.h>
 
+#define LAYOUT_AND_SPACE(NAME, word) word " "
+
 /* The words that an option's value can be, with a space after each; NULL if there is no list. */
 static const char *words_of(const char *kind) {
     static char formats[256];
     if (!kind) return NULL;
-    if (strcmp(kind, "layout") == 0) return "classic blocked counting ";
+    if (strcmp(kind, "layout") == 0) return LAYOUTS(LAYOUT_AND_SPACE);
     if (strcmp(kind, "order") == 0) return "state utilisation key items capacity error bytes ";
     if (strcmp(kind, "states") == 0) {
         return "overfilled full nearly-full many-layers clock-behind ok ";

@@ -399,8 +399,7 @@ static void save_as(const struct filter *filter, enum file_format format,
 
 void file_save(const struct filter *filter, enum file_format format,
                const struct options *options) {
-    bool forgets = filter->window != 0 || filter->layout == LAYOUT_COUNTING;
-    if (format == FILE_DUMP || !forgets) {
+    if (format == FILE_DUMP || !filter_forgets(filter)) {
         save_as(filter, format, options);
         return;
     }

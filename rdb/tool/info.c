@@ -20,17 +20,18 @@ static double fill_of(const struct filter *filter) {
 
 /* What an array has m of. */
 static const char *unit_of(const struct filter *filter) {
-    return filter->layout == LAYOUT_COUNTING ? "counters" : "bits";
+    return layout_row(filter->layout)->unit;
 }
 
 /* ---- For people --------------------------------------------------------------------------- */
 
 static void print_sizes(const struct filter *filter) {
-    bool has_counters = filter->layout == LAYOUT_COUNTING;
+    bool has_counters = layout_row(filter->layout)->has_counters;
+    char unit[24];
+    snprintf(unit, sizeof(unit), "%s (m)", unit_of(filter));
     printf("layers              %u\n", filter->nlayers);
     if (filter->nlayers == 1) printf("hashes per item (k) %u\n", filter->layers[0].nhashes);
-    printf("%-19s %llu\n", has_counters ? "counters (m)" : "bits (m)",
-           (number)measure_bits(filter));
+    printf("%-19s %llu\n", unit, (number)measure_bits(filter));
     printf("bytes               %llu\n", (number)filter_array_bytes(filter));
     printf("%-19s %llu\n", has_counters ? "counters over 0" : "ones", (number)measure_ones(filter));
 }
@@ -81,7 +82,7 @@ static void print_generations(const struct filter *filter) {
 /* Only a dump has counts; other formats have nothing but the bits. */
 static void print_text(const struct filter *filter, enum file_format format) {
     printf("format              %s\n", file_format_name(format));
-    printf("layout              %s\n", tool_layout_name(filter->layout));
+    printf("layout              %s\n", layout_word(filter->layout));
     printf("hash                %s\n", tool_scheme_name(filter->scheme));
     if (filter->window) {
         printf("window              %u s in %u generations\n", filter->window, filter->generations);
@@ -120,7 +121,7 @@ static void print_json_layer(const struct filter *filter, const struct layer *la
 /* Prints a line, but for its first brace. */
 static void print_json(const struct filter *filter, enum file_format format) {
     printf("\"format\":\"%s\",\"layout\":\"%s\",\"hash\":\"%s\",", file_format_name(format),
-           tool_layout_name(filter->layout), tool_scheme_name(filter->scheme));
+           layout_word(filter->layout), tool_scheme_name(filter->scheme));
     print_json_window(filter);
     printf("\"hashes\":%u,\"%s\":%llu,\"bytes\":%llu,\"ones\":%llu,\"fill\":%.17g,",
            filter->layers[0].nhashes, unit_of(filter), (number)measure_bits(filter),

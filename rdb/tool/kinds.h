@@ -6,10 +6,9 @@
 
 #include "rdb/tool/options.h"
 
-/* One generation of a window: its share of the items, its first layer, and the error rate that all
- * generations promise together. */
+/* One generation of a window: its first layer, and the error rate that all generations promise
+ * together. */
 struct generation {
-    uint64_t items;
     struct sizing size;
     double promise;
 };

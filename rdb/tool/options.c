@@ -184,7 +184,7 @@ static void check_shape(const struct options *options) {
         tool_die("--error and --bits-per-key exclude each other, give one");
     }
     if (!limits_is_geometry((struct geometry){options->layout, options->scheme})) {
-        tool_die("layout blocked goes with hash xxh64 only");
+        tool_die("layout %s goes with hash xxh64 only", layout_word(options->layout));
     }
 }
 

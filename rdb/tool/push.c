@@ -45,8 +45,9 @@ void push_set_expansion(struct filter *filter, const struct options *options, co
     if (!options->has_expansion || options->expansion == filter->expansion) return;
     if (filter->is_foreign)
         tool_die("%s: --expansion: another program's filter keeps its own", path);
-    if (filter->layout == LAYOUT_COUNTING)
-        tool_die("%s: --expansion: a counting filter never grows", path);
+    if (!layout_row(filter->layout)->grows) {
+        tool_die("%s: --expansion: a %s filter never grows", path, layout_word(filter->layout));
+    }
     if (filter->window && options->expansion == 0)
         tool_die("%s: --expansion: a window must grow", path);
     if (filter->expansion == 0 && filter->nlayers == 1) {

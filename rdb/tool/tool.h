@@ -46,9 +46,8 @@ _Noreturn void tool_die(const char *format, ...) __attribute__((format(printf, 1
 /* Returns memory, or ends the program. */
 void *tool_alloc(size_t size);
 
-/* Names as the command line and the server spell them. */
+/* The name as the command line spells it. */
 const char *tool_scheme_name(enum scheme scheme);
-const char *tool_layout_name(enum layout layout);
 
 struct options;
 
