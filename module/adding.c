@@ -8,7 +8,6 @@
 #include "module/replay.h"
 #include "module/replicate.h"
 #include "module/reply.h"
-#include "rdb/formats/valkeybloom.h"
 
 #include <sys/random.h>
 
@@ -33,9 +32,6 @@ bool adding_create(struct key *key, struct creation *creation) {
     if (st != STATUS_OK) {
         reply_creation_error(key->ctx, st, params);
         return false;
-    }
-    if (params->growth == GROWTH_RATIO) {
-        filter->is_fixed_seed = valkeybloom_is_fixed_seed(&params->seed);
     }
     key_put(key, filter, false);
     key->expires = creation->expires;

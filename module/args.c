@@ -10,6 +10,7 @@
 #include "module/key.h"
 #include "module/replay.h"
 #include "module/reply.h"
+#include "module/type.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -384,18 +385,9 @@ static const char *complete(unsigned seen, struct filter_params *params) {
 
 /* ---- BF.RESERVE and BF.INSERT --------------------------------------------------------------- */
 
-const char *args_parse_reserve(RedisModuleCtx *ctx, RedisModuleString **argv, int argc,
-                               struct creation *out) {
+const char *args_own_reserve(RedisModuleString **argv, int argc, struct creation *out) {
     struct creation creation = {.params = config_default_params()};
     struct filter_params *params = &creation.params;
-    if (argc < 4) return ARGS_WRONG_ARITY;
-    if (replay_is(ctx)) {
-        *out = (struct creation){.has_seed = true};
-        if (args_foreign_dialect(argv, argc) != DIALECT_OWN) {
-            return args_foreign_reserve(argv, argc, &out->params);
-        }
-        replay_note_explicit();
-    }
     bool by_bits = args_is_word(argv[2], "BITSPERKEY");
     int at = by_bits ? 4 : 3; // the capacity
     if (at == argc) return ARGS_WRONG_ARITY;
@@ -422,9 +414,15 @@ const char *args_parse_reserve(RedisModuleCtx *ctx, RedisModuleString **argv, in
     return error;
 }
 
-/* `defaults` are the parameters that are not named. */
-static const char *parse_own_insert(RedisModuleString **argv, int argc,
-                                    struct filter_params defaults, struct insert_args *out) {
+const char *args_parse_reserve(RedisModuleCtx *ctx, RedisModuleString **argv, int argc,
+                               struct creation *out) {
+    if (argc < 4) return ARGS_WRONG_ARITY;
+    return replay_is(ctx) ? args_foreign_reserve(argv, argc, out)
+                          : args_own_reserve(argv, argc, out);
+}
+
+const char *args_own_insert(RedisModuleString **argv, int argc, struct filter_params defaults,
+                            struct insert_args *out) {
     struct creation creation = {.params = defaults};
     int at = 2;
     unsigned seen = 0;
@@ -446,21 +444,20 @@ static const char *parse_own_insert(RedisModuleString **argv, int argc,
 /* BF.INSERT that is replayed. On a filter that exists nobody's options mean anything. */
 static const char *parse_replayed_insert(RedisModuleCtx *ctx, RedisModuleString **argv, int argc,
                                          struct insert_args *out) {
-    enum args_dialect dialect = args_foreign_dialect(argv, argc);
-    if (dialect != DIALECT_REDISBLOOM) replay_note_explicit();
+    enum origin writer = args_foreign_writer(argv, argc);
+    if (type_row(writer)->is_explicit) replay_note_explicit();
     if (key_exists(ctx, argv[1])) {
         *out = (struct insert_args){.nocreate = true,
                                     .first_item = args_foreign_first_item(argv, argc)};
         return NULL;
     }
-    if (dialect == DIALECT_OWN) return parse_own_insert(argv, argc, config_default_params(), out);
-    return args_foreign_insert(dialect, argv, argc, out);
+    return args_foreign_insert(argv, argc, out);
 }
 
 const char *args_parse_insert(RedisModuleCtx *ctx, RedisModuleString **argv, int argc,
                               struct insert_args *out) {
     return replay_is(ctx) ? parse_replayed_insert(ctx, argv, argc, out)
-                          : parse_own_insert(argv, argc, config_add_params(), out);
+                          : args_own_insert(argv, argc, config_add_params(), out);
 }
 
 /* ---- BF.EXPORT and BF.IMPORT ---------------------------------------------------------------- */

@@ -52,6 +52,12 @@ const char *args_parse_reserve(RedisModuleCtx *ctx, RedisModuleString **argv, in
 const char *args_parse_insert(RedisModuleCtx *ctx, RedisModuleString **argv, int argc,
                               struct insert_args *out);
 
+/* The same for words of our own, as clients write them and our own stream has them. `defaults` are
+ * the parameters that are not named. BF.RESERVE has at least 4 words. */
+const char *args_own_reserve(RedisModuleString **argv, int argc, struct creation *out);
+const char *args_own_insert(RedisModuleString **argv, int argc, struct filter_params defaults,
+                            struct insert_args *out);
+
 const char *args_parse_export(RedisModuleString **argv, int argc, struct export_args *out);
 const char *args_parse_import(RedisModuleString **argv, int argc, struct import_args *out);
 

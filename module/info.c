@@ -8,7 +8,7 @@
 #include "module/key.h"
 #include "module/replay.h"
 #include "module/reply.h"
-#include "module/type_foreign.h"
+#include "module/type.h"
 
 #include <stdio.h>
 
@@ -119,13 +119,13 @@ static void reply_expansion(RedisModuleCtx *ctx, const struct filter *filter) {
 
 /* valkey-bloom's two fields, which only its scaling filters have. */
 static void reply_ratio_value(RedisModuleCtx *ctx, const struct filter *filter, int field) {
-    bool has_them = filter->is_foreign && filter->growth == GROWTH_RATIO && filter->expansion > 0;
-    if (!has_them) {
+    const struct type_row *row = type_row(filter->origin);
+    if (!row->max_capacity || filter->expansion == 0) {
         RedisModule_ReplyWithNull(ctx);
     } else if (field == INFO_TIGHTENING) {
         RedisModule_ReplyWithDouble(ctx, filter->ratio);
     } else {
-        RedisModule_ReplyWithLongLong(ctx, (long long)type_foreign_max_capacity(filter));
+        RedisModule_ReplyWithLongLong(ctx, (long long)row->max_capacity(filter));
     }
 }
 

@@ -9,7 +9,6 @@
 #include "module/notice.h"
 #include "module/reply.h"
 #include "module/type.h"
-#include "module/type_foreign.h"
 
 /* ---- Opening -------------------------------------------------------------------------------- */
 
@@ -94,9 +93,7 @@ const struct filter *key_live(const struct key *key, struct filter *view) {
 }
 
 uint64_t key_size_bytes(const struct key *key) {
-    const struct filter *filter = key->filter;
-    return filter->is_foreign ? type_foreign_of(filter)->size(filter)
-                              : packed_size_bytes(key->value);
+    return type_row(key->filter->origin)->size(key->value);
 }
 
 /* ---- Changing ------------------------------------------------------------------------------- */
@@ -122,7 +119,7 @@ static enum status grow_packed(struct key *key, uint64_t max_bytes) {
     if (!unpacked) return STATUS_NOMEM;
     enum status st = filter_grow(unpacked, max_bytes, LIMITS_MAX_LAYERS);
     if (st == STATUS_OK) {
-        replace_value(key, type_bloomport, unpacked);
+        replace_value(key, type_of(unpacked), unpacked);
     } else {
         filter_free(unpacked);
     }

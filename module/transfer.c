@@ -11,6 +11,7 @@
 #include "module/replay.h"
 #include "module/replicate.h"
 #include "module/reply.h"
+#include "module/type.h"
 #include "rdb/codec.h"
 #include "rdb/formats/formats.h"
 #include "rdb/formats/valkeybloom.h"
@@ -75,12 +76,8 @@ static bool load_header(struct key *key, const char *data, size_t len) {
         RedisModule_ReplyWithError(key->ctx, ERR_BAD_DATA);
         return false;
     }
-    if (!filter->is_foreign) {
-        filter->is_loading = true;
-        filter->loaded = 0;
-    }
-    bool is_redisblooms = filter->is_foreign && filter->growth == GROWTH_HALVING;
-    if (!is_redisblooms && replay_is(key->ctx)) replay_note_explicit();
+    codec_expect_pieces(filter);
+    if (type_row(filter->origin)->is_explicit && replay_is(key->ctx)) replay_note_explicit();
     key_put(key, filter, true);
     return true;
 }

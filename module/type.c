@@ -13,7 +13,6 @@
 #include "module/core/packed.h"
 #include "module/metrics.h"
 #include "module/replay.h"
-#include "module/type_foreign.h"
 #include "rdb/bytes.h"
 #include "rdb/codec.h"
 
@@ -25,8 +24,6 @@
 /* The bytes of a bit array that one string of an RDB file holds. Saving and loading need a buffer
  * of this size. It is so large that the cost per string is small beside the cost of its bytes. */
 #define RDB_PIECE_BYTES ((size_t)1024 * 1024)
-
-RedisModuleType *type_bloomport;
 
 /* The context for commands that are called while saving. They need a client, which the context of a
  * save does not have on Redis 7.0. */
@@ -114,7 +111,7 @@ static struct filter *load_header(RedisModuleIO *io, const char **fault) {
     if (st == STATUS_NOMEM) *fault = TYPE_NO_MEMORY;
     if (st == STATUS_CORRUPT) *fault = "not a filter header, or a damaged one";
     RedisModule_Free(bytes);
-    if (filter && filter->is_foreign) { // RedisBloom's header belongs to the other type
+    if (filter && type_of(filter) != type_bloomport.type) { // RedisBloom's, of the other type
         *fault = "not a filter header";
         filter_free(filter);
         filter = NULL;
@@ -254,6 +251,10 @@ static int on_defrag(RedisModuleDefragCtx *ctx, RedisModuleString *key, void **v
     return 0; // all done
 }
 
+static uint64_t size_bytes(const void *value) {
+    return packed_size_bytes(value);
+}
+
 static void on_digest(RedisModuleDigest *digest, void *value) {
     struct packed_view view;
     const struct filter *filter = packed_view(value, &view);
@@ -273,12 +274,30 @@ static void on_digest(RedisModuleDigest *digest, void *value) {
 
 /* ---- Registration ------------------------------------------------------------------------- */
 
-static RedisModuleType *create(RedisModuleCtx *ctx, const char *name, int encoding_version,
-                               RedisModuleTypeSaveFunc save, RedisModuleTypeLoadFunc load) {
+struct type_row type_bloomport = {
+    .name = NAME,
+    .encoding = ENCODING_VERSION,
+    .is_explicit = true,
+    .save = on_rdb_save,
+    .load = on_rdb_load,
+    .size = size_bytes,
+};
+
+static struct type_row *const ROWS[ORIGIN_COUNT] = {
+    [ORIGIN_OWN] = &type_bloomport,
+    [ORIGIN_REDISBLOOM] = &type_redisbloom,
+    [ORIGIN_VALKEYBLOOM] = &type_valkeybloom,
+};
+
+const struct type_row *type_row(enum origin origin) {
+    return ROWS[origin];
+}
+
+static bool create(RedisModuleCtx *ctx, struct type_row *row) {
     RedisModuleTypeMethods methods = {
         .version = REDISMODULE_TYPE_METHOD_VERSION,
-        .rdb_load = load,
-        .rdb_save = save,
+        .rdb_load = row->load,
+        .rdb_save = row->save,
         .aof_rewrite = on_aof_rewrite,
         .mem_usage = on_mem_usage,
         .digest = on_digest,
@@ -287,36 +306,34 @@ static RedisModuleType *create(RedisModuleCtx *ctx, const char *name, int encodi
         .copy = on_copy,
         .defrag = on_defrag,
     };
-    RedisModuleType *type = RedisModule_CreateDataType(ctx, name, encoding_version, &methods);
-    if (!type) {
+    row->type = RedisModule_CreateDataType(ctx, row->name, row->encoding, &methods);
+    if (!row->type) {
         RedisModule_Log(ctx, "warning",
                         "the server refuses the data type %s: has another module registered it?",
-                        name);
+                        row->name);
     }
-    return type;
+    return row->type != NULL;
 }
 
 RedisModuleType *type_of(const struct filter *filter) {
-    return filter->is_foreign ? type_foreign_of(filter)->type : type_bloomport;
+    return type_row(filter->origin)->type;
 }
 
 bool type_is_filter(const RedisModuleType *type) {
     if (!type) return false;
-    bool is_one = type == type_bloomport;
-    for (int i = 0; i < TYPE_FOREIGN_COUNT; i++) is_one |= type == type_foreign[i].type;
-    return is_one;
+    for (int i = 0; i < ORIGIN_COUNT; i++) {
+        if (type == ROWS[i]->type) return true;
+    }
+    return false;
 }
 
 /* The foreign types come first, since another module may have registered them. If our own type were
  * registered before that failure, Redis 7.0 would leak it. */
 int type_register(RedisModuleCtx *ctx) {
-    for (int i = 0; i < TYPE_FOREIGN_COUNT; i++) {
-        struct type_foreign *row = &type_foreign[i];
-        row->type = create(ctx, row->name, row->encoding, row->save, row->load);
-        if (!row->type) return REDISMODULE_ERR;
+    for (int i = ORIGIN_OWN + 1; i < ORIGIN_COUNT; i++) {
+        if (!create(ctx, ROWS[i])) return REDISMODULE_ERR;
     }
-    type_bloomport = create(ctx, NAME, ENCODING_VERSION, on_rdb_save, on_rdb_load);
-    if (!type_bloomport) return REDISMODULE_ERR;
+    if (!create(ctx, &type_bloomport)) return REDISMODULE_ERR;
     own_context = RedisModule_GetDetachedThreadSafeContext(ctx);
     return REDISMODULE_OK;
 }

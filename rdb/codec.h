@@ -63,6 +63,10 @@ void codec_encode_portable(const struct layer *layer, uint8_t out[CODEC_PORTABLE
 
 /* ---- The bits, as one run of bytes over all layers ---- */
 
+/* Before the pieces of a decoded header's filter, which had been complete: it is loading, and no
+ * byte has arrived. A foreign filter is complete at any time. */
+void codec_expect_pieces(struct filter *filter);
+
 /* Sets *bytes to the bits from byte `offset` on, and returns how many bytes there are: `most` at
  * most, and none beyond the layer of that byte. Returns 0, with *bytes unchanged, at the end and
  * past it. */

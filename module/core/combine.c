@@ -208,8 +208,8 @@ static uint64_t combine_layer(struct layer *layer, uint32_t depth,
     return sum;
 }
 
-/* The files of GROWTH_RATIO's program have a count for the newest layer only, of its capacity at
- * most. All others count as full. */
+/* The files have a count for the newest layer only, of its capacity at most. All others count as
+ * full. */
 static void keep_counts_savable(struct filter *filter) {
     for (uint32_t i = 0; i < filter->nlayers; i++) {
         struct layer *layer = &filter->layers[i];
@@ -221,7 +221,7 @@ static void keep_counts_savable(struct filter *filter) {
 /* How many items two filters share cannot be told. */
 static void estimate_items(struct filter *filter) {
     filter_estimate_items(filter);
-    if (filter->growth == GROWTH_RATIO && filter->is_foreign) keep_counts_savable(filter);
+    if (origin_row(filter->origin)->has_last_count) keep_counts_savable(filter);
 }
 
 /* ---- Union ---------------------------------------------------------------------------------- */
@@ -232,15 +232,11 @@ struct plan {
     uint32_t *depths;          // the layer's index in its generation
     uint32_t n;
     uint32_t nown;    // how many are layers of `into`
-    bool mixes_types; // one filter is foreign, and the other is not
+    bool mixes_types; // two filters are of different origins
 };
 
 static bool is_own(const struct filter *filter, const struct layer *layer) {
     return layer >= filter->layers && layer < filter->layers + filter->nlayers;
-}
-
-static bool is_other_type(const struct filter *a, const struct filter *b) {
-    return a->is_foreign != b->is_foreign || (a->is_foreign && a->growth != b->growth);
 }
 
 /* Appends the layers of the generation of this start, up to the longest chain of it. */
@@ -254,7 +250,7 @@ static void plan_generation(struct plan *plan, uint64_t start, const struct filt
     }
     for (size_t i = 0; i < n; i++) {
         struct run run = generation_at(others[i], start);
-        if (run.n > depth && is_other_type(others[i], into)) plan->mixes_types = true;
+        if (run.n > depth && others[i]->origin != into->origin) plan->mixes_types = true;
         for (; depth < run.n; depth++, plan->n++) {
             plan->from[plan->n] = &run.layers[depth];
             plan->depths[plan->n] = depth;

@@ -12,7 +12,7 @@ static bool params_are_valid(const struct filter_params *p) {
     double error_rate = p->bits_per_key != 0 ? 0 : p->error_rate;
     return limits_is_promise(error_rate, p->bits_per_key) && limits_is_capacity(p->capacity) &&
            limits_is_geometry((struct geometry){p->layout, p->scheme}) &&
-           (p->expansion <= LIMITS_MAX_EXPANSION || p->is_foreign) &&
+           (p->expansion <= LIMITS_MAX_EXPANSION || origin_row(p->origin)->is_foreign) &&
            limits_is_forgetting(p->layout, p->expansion, p->window, p->generations);
 }
 
@@ -53,21 +53,14 @@ static bool size_generation(const struct filter_params *p, struct sizing *size, 
 bool filter_first_layer(const struct filter_params *p, struct sizing *size, double *rate) {
     struct geometry geometry = {p->layout, p->scheme};
     if (p->window) return size_generation(p, size, rate);
-    if (p->growth == GROWTH_HALVING) {
-        *rate = p->expansion ? p->error_rate / 2 : p->error_rate;
-        return sizing_as_redisbloom(p->capacity, *rate, size);
-    }
-    if (p->growth == GROWTH_RATIO) {
-        *rate = p->error_rate;
-        return sizing_as_valkeybloom(p->capacity, *rate, size);
-    }
     if (p->bits_per_key != 0) {
         if (!sizing_by_bits(p->capacity, p->bits_per_key, geometry, size)) return false;
         *rate = sizing_error_rate(p->capacity, *size, geometry);
         return true;
     }
-    *rate = filter_first_rate(p->error_rate, p->expansion);
-    return sizing_by_error(p->capacity, *rate, geometry, size);
+    const struct origin_row *rules = origin_rules(p->origin, p->scheme);
+    *rate = rules->first_rate(p->error_rate, p->expansion);
+    return rules->size(p->capacity, *rate, geometry, size);
 }
 
 struct filter *filter_new_bare(uint32_t nlayers) {
@@ -103,12 +96,21 @@ static void set_params(struct filter *filter, const struct filter_params *params
     filter->layout = params->layout;
     filter->scheme = params->scheme;
     filter->seed = params->seed;
-    filter->growth = params->growth;
+    filter->origin = params->origin;
     filter->ratio = params->ratio;
-    filter->is_foreign = params->is_foreign;
+    filter->kept = params->expansion ? 0 : origin_row(params->origin)->kept;
     filter->window = params->window;
     filter->generations = params->generations;
     filter->window_capacity = params->window ? params->capacity : 0;
+}
+
+/* Makes a layer of the filter's, without its time. */
+static enum status make_layer(const struct filter *filter, uint64_t capacity, double rate,
+                              struct sizing size, struct layer *out) {
+    const struct origin_row *row = origin_row(filter->origin);
+    enum status st = layer_init(out, size, filter_geometry(filter), capacity, rate);
+    if (st == STATUS_OK && row->bits_per_item) out->bits_per_item = row->bits_per_item(rate);
+    return st;
 }
 
 enum status filter_new(const struct filter_params *params, uint64_t max_bytes,
@@ -124,17 +126,14 @@ enum status filter_new(const struct filter_params *params, uint64_t max_bytes,
 
     struct filter *filter = filter_new_bare(1);
     if (!filter) return STATUS_NOMEM;
-    if (layer_init(&filter->layers[0], size, geometry, first_capacity(params), rate) != STATUS_OK) {
+    set_params(filter, params);
+    uint64_t capacity = first_capacity(params);
+    if (make_layer(filter, capacity, rate, size, &filter->layers[0]) != STATUS_OK) {
         filter_free(filter);
         return STATUS_NOMEM;
     }
     filter->nlayers = 1;
-    set_params(filter, params);
     filter->loaded = filter_array_bytes(filter);
-    if (params->is_foreign && params->growth == GROWTH_HALVING) {
-        filter->redisbloom_growth = params->expansion ? params->expansion : 2;
-        filter->layers[0].bits_per_item = sizing_redisbloom_bits(rate);
-    }
     *out = filter;
     return STATUS_OK;
 }
@@ -338,7 +337,7 @@ static struct chain growing_chain(const struct filter *filter) {
 static bool next_capacity(const struct filter *filter, const struct chain *chain, uint64_t *out) {
     uint64_t last = filter_newest(filter)->capacity, capacity;
     if (__builtin_mul_overflow(last, filter->expansion, &capacity)) return false;
-    bool is_bounded = chain->nlayers >= SLOW_LAYERS && !filter->is_foreign;
+    bool is_bounded = chain->nlayers >= SLOW_LAYERS && !filter_is_foreign(filter);
     *out = is_bounded && chain->capacity > capacity ? chain->capacity : capacity;
     return true;
 }
@@ -351,27 +350,20 @@ static double growth_budget(const struct filter *filter, const struct layer *fir
     return generation_rate(filter->error_rate, filter->generations) * (1 - SIZING_WINDOW_SHARE);
 }
 
-/* The error rate of the next layer. Filters of other programs, foreign or imported, grow by their
- * own rules, so that those programs can load them again. */
-static double next_layer_rate(const struct filter *filter, const struct chain *chain,
-                              uint64_t capacity) {
-    if (filter->growth == GROWTH_HALVING) return filter_newest(filter)->error_rate / 2;
-    if (filter->growth == GROWTH_RATIO) {
-        return sizing_valkeybloom_rate(filter->error_rate, filter->ratio, filter->nlayers);
-    }
+/* What the error rate of a next layer of this capacity follows from. */
+static struct growth growth_by(const struct filter *filter, const struct chain *chain,
+                               uint64_t capacity) {
     double before = (double)chain->capacity;
-    double share =
-        sizing_growth_share((double)chain->first->capacity, before, before + (double)capacity);
-    return growth_budget(filter, chain->first) * share;
-}
-
-static bool size_next_layer(const struct filter *filter, uint64_t capacity, double rate,
-                            struct sizing *size) {
-    if (filter->growth == GROWTH_RATIO) return sizing_as_valkeybloom(capacity, rate, size);
-    if (filter->growth == GROWTH_HALVING) {
-        return sizing_as_redisbloom(capacity, rate, size);
-    }
-    return sizing_by_error(capacity, rate, filter_geometry(filter), size);
+    return (struct growth){
+        .error_rate = filter->error_rate,
+        .ratio = filter->ratio,
+        .last_rate = filter_newest(filter)->error_rate,
+        .nlayers = filter->nlayers,
+        .budget = growth_budget(filter, chain->first),
+        .first = (double)chain->first->capacity,
+        .before = before,
+        .after = before + (double)capacity,
+    };
 }
 
 /* Appends a layer that the caller has made. On failure the filter is unchanged. */
@@ -398,8 +390,11 @@ struct plan {
 static bool plan_layer(const struct filter *filter, struct plan *plan) {
     struct chain chain = growing_chain(filter);
     if (filter->expansion == 0 || !next_capacity(filter, &chain, &plan->capacity)) return false;
-    plan->rate = next_layer_rate(filter, &chain, plan->capacity);
-    if (!size_next_layer(filter, plan->capacity, plan->rate, &plan->size)) return false;
+    const struct origin_row *rules = origin_rules(filter->origin, filter->scheme);
+    struct growth growth = growth_by(filter, &chain, plan->capacity);
+    plan->rate = rules->next_rate(&growth);
+    struct geometry geometry = filter_geometry(filter);
+    if (!rules->size(plan->capacity, plan->rate, geometry, &plan->size)) return false;
     return limits_has_room(filter, plan->capacity, layer_bytes(plan->size.nbits));
 }
 
@@ -455,16 +450,12 @@ uint64_t filter_grown_bytes(const struct filter *filter) {
 
 enum status filter_grow(struct filter *filter, uint64_t max_bytes, uint32_t max_layers) {
     struct plan plan;
-    if (filter->is_foreign && filter->nlayers >= max_layers) return STATUS_NOMEM;
+    if (filter_is_foreign(filter) && filter->nlayers >= max_layers) return STATUS_NOMEM;
     if (!plan_layer(filter, &plan) || bytes_with(filter, &plan) > max_bytes) return STATUS_NOMEM;
 
     struct layer fresh;
-    enum status st =
-        layer_init(&fresh, plan.size, filter_geometry(filter), plan.capacity, plan.rate);
+    enum status st = make_layer(filter, plan.capacity, plan.rate, plan.size, &fresh);
     if (st != STATUS_OK) return st;
-    if (filter->is_foreign && filter->growth == GROWTH_HALVING) {
-        fresh.bits_per_item = sizing_redisbloom_bits(plan.rate);
-    }
     fresh.start = filter_newest(filter)->start;
     st = append_layer(filter, &fresh);
     if (st != STATUS_OK) layer_clear(&fresh);

@@ -30,6 +30,7 @@
 #include "module/core/hash.h"
 #include "module/core/layer.h"
 #include "module/core/limits.h"
+#include "module/core/origin.h"
 #include "module/core/status.h"
 
 #include <stdbool.h>
@@ -37,13 +38,6 @@
 #include <stdint.h>
 
 #define FILTER_NO_LIMIT UINT64_MAX // for max_bytes
-
-/* How the layers of a growing filter share its error rate (sizing.h). */
-enum growth {
-    GROWTH_SHARED,  // our own rule: most of it to the first layer, the rest by doublings
-    GROWTH_HALVING, // half of the last layer's; the first has half of the filter's. RedisBloom's
-    GROWTH_RATIO,   // the last layer's times a ratio; the first has all of it. valkey-bloom's
-};
 
 /* What a user chooses at creation. */
 struct filter_params {
@@ -53,21 +47,18 @@ struct filter_params {
     uint32_t expansion;  // 0 (non-scaling) to LIMITS_MAX_EXPANSION
     enum layout layout;
     enum scheme scheme;
+    enum origin origin;   // a foreign filter is CLASSIC, and sized by error rate
     struct seed seed;     // sip13 only; else zero
-    enum growth growth;   // GROWTH_SHARED unless the filter is foreign
-    double ratio;         // GROWTH_RATIO: the tightening ratio; else 0
+    double ratio;         // valkey-bloom's tightening ratio; else 0
     uint32_t window;      // seconds, for which `capacity` items are expected; 0: no window
     uint32_t generations; // of the window, 1 to LIMITS_MAX_GENERATIONS; 0 without one
-    bool is_foreign;      // another program's type and sizing: by error rate, CLASSIC
 };
 
 struct filter {
-    uint8_t form;       // 0; a packed filter has PACKED_FORM here (packed.h); must come first
-    bool is_loading;    // the bytes are still arriving, in pieces
-    bool is_estimated;  // the item counts are estimates from the set bits, as after an import
-    bool is_foreign;    // of another program's type, which `growth` tells: saved by its rules
-    bool is_fixed_seed; // GROWTH_RATIO: valkey-bloom's field, kept
-    enum growth growth : 8;
+    uint8_t form;      // 0; a packed filter has PACKED_FORM here (packed.h); must come first
+    bool is_loading;   // the bytes are still arriving, in pieces
+    bool is_estimated; // the item counts are estimates from the set bits, as after an import
+    enum origin origin : 8;
     enum layout layout : 8;
     enum scheme scheme : 8;
     uint32_t place;   // a hint (filter_locate): a layer, by its index
@@ -75,13 +66,13 @@ struct filter {
     uint64_t before;  // the bytes of the layers before `place`
     struct seed seed; // as in filter_params
     uint32_t nlayers;
-    struct layer *layers;       // at least one, oldest first
-    uint32_t expansion;         // a new layer's capacity over the last one's; 0: non-scaling
-    uint32_t redisbloom_growth; // foreign, GROWTH_HALVING: its field, also if non-scaling; else 0
-    double ratio;               // as in filter_params
-    double error_rate;          // as in filter_params; 0 if sized by bits per key
-    double bits_per_key;        // as in filter_params; 0 if sized by error rate
-    uint32_t window;            // as in filter_params
+    struct layer *layers; // at least one, oldest first
+    uint32_t expansion;   // a new layer's capacity over the last one's; 0: non-scaling
+    uint32_t kept;        // a field of foreign files on which nothing depends (rdb/formats); else 0
+    double ratio;         // as in filter_params
+    double error_rate;    // as in filter_params; 0 if sized by bits per key
+    double bits_per_key;  // as in filter_params; 0 if sized by error rate
+    uint32_t window;      // as in filter_params
     uint32_t generations;
     uint64_t window_capacity; // the capacity of the whole window, as in filter_params; else 0
     uint64_t loaded; // bytes of bits that have arrived, over all layers; all if not is_loading
@@ -142,6 +133,11 @@ double filter_first_rate(double error_rate, uint32_t expansion);
  * filter only as one layer of bits (combine_flatten). */
 static inline bool filter_forgets(const struct filter *filter) {
     return filter->window != 0 || layout_row(filter->layout)->removes;
+}
+
+/* Whether it is another program's, kept as it is (origin.h). */
+static inline bool filter_is_foreign(const struct filter *filter) {
+    return origin_row(filter->origin)->is_foreign;
 }
 
 /* The layer that takes new items. */

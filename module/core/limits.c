@@ -91,7 +91,7 @@ static const char *native_fault(const struct filter *f, const struct layer *l) {
 static const char *foreign_fault(const struct filter *f, const struct layer *l) {
     if (!limits_is_error_rate(l->error_rate)) return "error rate";
     bool has_bits = l->bits_per_item > 0 && l->bits_per_item < 10000;
-    if (f->growth == GROWTH_HALVING && !has_bits) return "bits per item";
+    if (origin_row(f->origin)->bits_per_item && !has_bits) return "bits per item";
     if (l->nbits > SIZING_MAX_BITS || l->nbits % 8 != 0) return "bits";
     return l->items > LIMITS_MAX_COUNT ? "items" : NULL;
 }
@@ -101,7 +101,7 @@ const char *limits_layer_fault(const struct filter *filter, const struct layer *
     uint32_t most = limits_max_hashes((struct geometry){filter->layout, filter->scheme});
     if (layer->nhashes < 1 || layer->nhashes > most) return "hashes";
     if (!limits_is_capacity(layer->capacity)) return "capacity";
-    return filter->is_foreign ? foreign_fault(filter, layer) : native_fault(filter, layer);
+    return filter_is_foreign(filter) ? foreign_fault(filter, layer) : native_fault(filter, layer);
 }
 
 /* ---- The filter ----------------------------------------------------------------------------- */
@@ -166,14 +166,14 @@ const char *limits_fault(const struct filter *filter) {
     if (!limits_is_seed(filter->scheme, &filter->seed)) return "seed";
     if (!limits_is_promise(filter->error_rate, filter->bits_per_key)) return "error rate";
     bool has_ratio = filter->ratio > 0 && filter->ratio < 1;
-    if (filter->growth == GROWTH_RATIO && !has_ratio) return "tightening ratio";
+    if (origin_row(filter->origin)->has_ratio && !has_ratio) return "tightening ratio";
     const char *fault = window_fault(filter);
     return fault ? fault : sums_fault(filter);
 }
 
 bool limits_items_are_exact(const struct filter *filter) {
     struct filter native = *filter; // only its fields are looked at
-    native.is_foreign = native.is_estimated = false;
+    native.is_estimated = false;
     for (uint32_t i = 0; i < native.nlayers; i++) {
         if (native_items_fault(&native, &native.layers[i])) return false;
     }
@@ -182,7 +182,7 @@ bool limits_items_are_exact(const struct filter *filter) {
 
 const char *limits_obstacle_to_native(const struct filter *filter) {
     struct filter native = *filter; // only its fields are looked at
-    native.is_foreign = false;
+    native.origin = ORIGIN_OWN;
     return sums_fault(&native);
 }
 

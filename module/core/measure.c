@@ -63,12 +63,10 @@ double measure_promise(const struct filter *filter) {
 }
 
 /* The rate above which a filter is overfilled, if chance alone cannot explain it. The 1.1 is for
- * the models of the full layer and of the layer as it is, which agree within a few per cent. By
- * GROWTH_RATIO the first layer has all of the filter's rate, and those after it add theirs. */
+ * the models of the full layer and of the layer as it is, which agree within a few per cent. With a
+ * tightening ratio the first layer has all of the filter's rate, and those after it add theirs. */
 static double most_rate(const struct filter *filter) {
-    double promise = measure_promise(filter);
-    if (filter->growth == GROWTH_RATIO) promise /= 1 - filter->ratio;
-    return 1.1 * promise;
+    return 1.1 * (measure_promise(filter) / (1 - filter->ratio)); // the ratio is 0 otherwise
 }
 
 bool measure_is_overfilled(const struct filter *filter) {

@@ -43,7 +43,7 @@ static void send_to_key(struct server *server, const struct filter *filter,
  * top, as after BF.IMPORT with EXPANSION. */
 void push_set_expansion(struct filter *filter, const struct options *options, const char *path) {
     if (!options->has_expansion || options->expansion == filter->expansion) return;
-    if (filter->is_foreign)
+    if (filter_is_foreign(filter))
         tool_die("%s: --expansion: another program's filter keeps its own", path);
     if (!layout_row(filter->layout)->grows) {
         tool_die("%s: --expansion: a %s filter never grows", path, layout_word(filter->layout));
