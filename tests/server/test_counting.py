@@ -152,14 +152,6 @@ def test_other_filters_are_refused(call, words, options):
     assert_refused(call, "ERR %s needs layout COUNTING" % words[0], *words)
 
 
-@pytest.mark.parametrize("words", [("BF.DEL", "k", "a"), ("BF.COUNT", "k", "a")], ids=lambda words: words[0])
-@pytest.mark.parametrize("options", [(), ("LAYOUT", "BLOCKED"), ("NONSCALING",), ("WINDOW", 60)], ids=str)
-def test_other_filters_are_refused(call, words, options):
-    assert call("BF.RESERVE", "k", "0.01", 100, *options) == OK
-    call("BF.ADD", "k", "a")
-    assert_refused(call, "ERR %s needs layout COUNTING" % words[0], *words)
-
-
 def peak_memory(call):
     return int(server_info(call, "memory")["used_memory_peak"])
 
