@@ -7,7 +7,6 @@
 
 #include "module/args_foreign.h"
 #include "module/config.h"
-#include "module/key.h"
 #include "module/replay.h"
 #include "module/reply.h"
 
@@ -428,24 +427,21 @@ static const char *parse_own_insert(RedisModuleString **argv, int argc,
     return NULL;
 }
 
-/* BF.INSERT that is replayed. On a filter that exists nobody's options mean anything. */
-static const char *parse_replayed_insert(RedisModuleCtx *ctx, RedisModuleString **argv, int argc,
-                                         struct insert_args *out) {
+const char *args_parse_insert(RedisModuleString **argv, int argc, struct insert_args *out) {
+    return parse_own_insert(argv, argc, config_add_params(), out);
+}
+
+const char *args_parse_replayed_insert(RedisModuleString **argv, int argc, bool exists,
+                                       struct insert_args *out) {
     enum args_dialect dialect = args_foreign_dialect(argv, argc);
     if (dialect != DIALECT_REDISBLOOM) replay_note_explicit();
-    if (key_exists(ctx, argv[1])) {
+    if (exists) {
         *out = (struct insert_args){.nocreate = true,
                                     .first_item = args_foreign_first_item(argv, argc)};
         return NULL;
     }
     if (dialect == DIALECT_OWN) return parse_own_insert(argv, argc, config_default_params(), out);
     return args_foreign_insert(dialect, argv, argc, out);
-}
-
-const char *args_parse_insert(RedisModuleCtx *ctx, RedisModuleString **argv, int argc,
-                              struct insert_args *out) {
-    return replay_is(ctx) ? parse_replayed_insert(ctx, argv, argc, out)
-                          : parse_own_insert(argv, argc, config_add_params(), out);
 }
 
 /* ---- BF.EXPORT and BF.IMPORT ---------------------------------------------------------------- */
