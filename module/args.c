@@ -7,7 +7,6 @@
 
 #include "module/args_foreign.h"
 #include "module/config.h"
-#include "module/key.h"
 #include "module/replay.h"
 #include "module/reply.h"
 #include "module/type.h"
@@ -441,23 +440,20 @@ const char *args_own_insert(RedisModuleString **argv, int argc, struct filter_pa
     return NULL;
 }
 
-/* BF.INSERT that is replayed. On a filter that exists nobody's options mean anything. */
-static const char *parse_replayed_insert(RedisModuleCtx *ctx, RedisModuleString **argv, int argc,
-                                         struct insert_args *out) {
+const char *args_parse_insert(RedisModuleString **argv, int argc, struct insert_args *out) {
+    return args_own_insert(argv, argc, config_add_params(), out);
+}
+
+const char *args_parse_replayed_insert(RedisModuleString **argv, int argc, bool exists,
+                                       struct insert_args *out) {
     enum origin writer = args_foreign_writer(argv, argc);
     if (type_row(writer)->is_explicit) replay_note_explicit();
-    if (key_exists(ctx, argv[1])) {
+    if (exists) {
         *out = (struct insert_args){.nocreate = true,
                                     .first_item = args_foreign_first_item(argv, argc)};
         return NULL;
     }
     return args_foreign_insert(argv, argc, out);
-}
-
-const char *args_parse_insert(RedisModuleCtx *ctx, RedisModuleString **argv, int argc,
-                              struct insert_args *out) {
-    return replay_is(ctx) ? parse_replayed_insert(ctx, argv, argc, out)
-                          : args_own_insert(argv, argc, config_add_params(), out);
 }
 
 /* ---- BF.EXPORT and BF.IMPORT ---------------------------------------------------------------- */

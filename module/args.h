@@ -46,11 +46,13 @@ struct import_args {
 /* The parsers take the whole command; *out need not be initialised. NULL if all is well, else
  * the error text or ARGS_WRONG_ARITY. What is not named is taken from the settings.
  *
- * Clients are held to the words; what is replayed is read as replay.h says. */
+ * Clients are held to the words; what is replayed is read as replay.h says. `exists` says whether
+ * the key of a replayed BF.INSERT holds anything: then nobody's options mean anything. */
 const char *args_parse_reserve(RedisModuleCtx *ctx, RedisModuleString **argv, int argc,
                                struct creation *out);
-const char *args_parse_insert(RedisModuleCtx *ctx, RedisModuleString **argv, int argc,
-                              struct insert_args *out);
+const char *args_parse_insert(RedisModuleString **argv, int argc, struct insert_args *out);
+const char *args_parse_replayed_insert(RedisModuleString **argv, int argc, bool exists,
+                                       struct insert_args *out);
 
 /* The same for words of our own, as clients write them and our own stream has them. `defaults` are
  * the parameters that are not named. BF.RESERVE has at least 4 words. */

@@ -132,10 +132,10 @@ $(UNIT) $(FUZZ) $(STUDY) $(LARGE) $(BENCH): $(OBJ)/%: $(OBJ)/%.o $(PURE_OBJ)
 	$(Q)$(CC) $(SANITIZE) $(LDFLAGS) -o $@ $^ $(LIBRARIES) -lm
 
 .PHONY: check-machine check-layers
-# module/core/hash.h refuses too; this is one sentence instead of a compiler's page.
+# What module/core/hash.h refuses, as its one sentence instead of a compiler's page.
 check-machine: | $(DEPS)
-	@! echo __SIZEOF_POINTER__ | $(CC) $(CFLAGS) -E -x c - 2>/dev/null | grep -qx '[1-7]' || \
-	    { echo "bloomport needs a 64-bit machine: filters are counted and addressed in 64 bits" >&2; exit 1; }
+	@refusal=$$($(CC) $(CFLAGS) -I. -E -x c module/core/hash.h 2>&1 >/dev/null | sed -nE 's/.*error: (#error )?"(.*64-bit.*)"$$/\2/p'); \
+	test -z "$$refusal" || { echo "$$refusal" >&2; exit 1; }
 
 # One sentence here too. Looked for once, before the first file is compiled.
 HEADERS_OF_TOOL = hiredis/hiredis.h:libhiredis-dev openssl/ssl.h:libssl-dev zlib.h:zlib1g-dev zstd.h:libzstd-dev lzma.h:liblzma-dev
@@ -157,6 +157,8 @@ check-layers:
 	    { echo "rdb may include only rdb, module/core and the C library" >&2; exit 1; }
 	@! grep -nE '\b(malloc|calloc|realloc)\(' $(filter-out module/core/mem.c,$(wildcard $(PURE_DIRS:%=%/*.[ch]))) || \
 	    { echo "pure code allocates through module/core/mem.h" >&2; exit 1; }
+	@! grep -nE 'GetServerVersion|ValkeyModule_' $(filter-out module/server.c,$(wildcard module/*.[ch])) || \
+	    { echo "only module/server.c asks which server this is" >&2; exit 1; }
 
 # ---- Tests ----
 

@@ -103,13 +103,9 @@ static inline uint64_t layer_array_bytes(const struct layer *layer) {
  * it. The two multiplications overlap with those of the next position; a division would not. */
 static inline uint64_t layer_position(const struct layer *layer, uint64_t value) {
     uint64_t x = value >> layer->shift;
-#ifdef __SIZEOF_INT128__
     uint64_t quotient = (uint64_t)(((unsigned __int128)x * layer->inverse) >> 64);
     uint64_t rest = x - quotient * layer->nbits;
     return rest >= layer->nbits ? rest - layer->nbits : rest;
-#else
-    return x % layer->nbits;
-#endif
 }
 
 /* Sets nbits and inverse. */
