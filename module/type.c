@@ -1,7 +1,8 @@
 /* The data type `bloomport`. See type.h.
  *
- * A saved filter is a sequence of strings (rdb/FORMAT.md, section 3). The bits are cut into pieces,
- * so that neither saving nor loading needs a second copy of a large array:
+ * A small filter is saved as one string, a short record (rdb/short_record.h). Any other is saved as
+ * a sequence of strings (rdb/FORMAT.md, section 3). The bits are cut into pieces, so that neither
+ * saving nor loading needs a second copy of a large array:
  *
  *   | header | k, m | 1 MiB of bits | ... | the last bits | k, m | 1 MiB of bits | ...
  *             \________________ layer 0 _________________/ \________ layer 1 ______
@@ -15,6 +16,7 @@
 #include "module/replay.h"
 #include "rdb/bytes.h"
 #include "rdb/codec.h"
+#include "rdb/short_record.h"
 
 #include <string.h>
 
@@ -85,9 +87,18 @@ static void save_layer(RedisModuleIO *io, const struct layer *layer) {
     if (switched) switch_compression("no", "yes");
 }
 
+/* Saves the filter as a short record. False if it is none that has one. */
+static bool save_short(RedisModuleIO *io, const struct filter *filter) {
+    uint8_t record[SHORT_RECORD_MOST_BYTES];
+    size_t len = short_record_encode(filter, record);
+    if (len > 0) RedisModule_SaveStringBuffer(io, (const char *)record, len);
+    return len > 0;
+}
+
 static void on_rdb_save(RedisModuleIO *io, void *value) {
     struct packed_view view;
     const struct filter *filter = packed_view(value, &view);
+    if (save_short(io, filter)) return;
     size_t len;
     char *header = encode_header(filter, &len);
     RedisModule_SaveStringBuffer(io, header, len);
@@ -97,20 +108,17 @@ static void on_rdb_save(RedisModuleIO *io, void *value) {
 
 /* ---- Loading ------------------------------------------------------------------------------ */
 
-/* Loads the header. Returns the filter with all bits zero, or NULL and the reason in *fault. */
-static struct filter *load_header(RedisModuleIO *io, const char **fault) {
-    size_t len;
-    char *bytes = RedisModule_LoadStringBuffer(io, &len);
-    if (!bytes) {
-        *fault = "truncated header";
-        return NULL;
-    }
+/* What is wrong with bytes that a decoder refuses. */
+static const char *fault_of(enum status status, const char *corrupt) {
+    if (status == STATUS_OK) return NULL;
+    return status == STATUS_NOMEM ? TYPE_NO_MEMORY : corrupt;
+}
+
+/* Decodes a header. Returns the filter with all bits zero, or NULL and the reason in *fault. */
+static struct filter *decode_header(const uint8_t *bytes, size_t len, const char **fault) {
+    static const char CORRUPT[] = "not a filter header, or a damaged one";
     struct filter *filter = NULL;
-    uint64_t max_bytes = config_max_loaded_bytes();
-    enum status st = codec_decode_header((const uint8_t *)bytes, len, max_bytes, &filter);
-    if (st == STATUS_NOMEM) *fault = TYPE_NO_MEMORY;
-    if (st == STATUS_CORRUPT) *fault = "not a filter header, or a damaged one";
-    RedisModule_Free(bytes);
+    *fault = fault_of(codec_decode_header(bytes, len, config_max_loaded_bytes(), &filter), CORRUPT);
     if (filter && type_of(filter) != type_bloomport.type) { // RedisBloom's, of the other type
         *fault = "not a filter header";
         filter_free(filter);
@@ -146,29 +154,56 @@ static const char *load_layer(RedisModuleIO *io, struct layer *layer) {
     return NULL;
 }
 
+/* Loads the strings after the header. Returns the value, or NULL and the reason in *fault. */
+static void *load_layers(RedisModuleIO *io, struct filter *filter, const char **fault) {
+    for (uint32_t i = 0; !*fault && i < filter->nlayers; i++) {
+        *fault = load_layer(io, &filter->layers[i]);
+    }
+    if (!*fault && !codec_bits_are_sound(filter)) {
+        *fault = "the bits are not those the header speaks of";
+    }
+    if (!*fault) return packed_pack(filter);
+    filter_free(filter);
+    return NULL;
+}
+
+/* Loads a value, whose first string says in which form it is. NULL and the reason in *fault if it
+ * is damaged. */
+static void *load_value(RedisModuleIO *io, const char **fault) {
+    size_t len;
+    char *string = RedisModule_LoadStringBuffer(io, &len);
+    if (!string) {
+        *fault = "truncated header";
+        return NULL;
+    }
+    const uint8_t *bytes = (const uint8_t *)string;
+    void *value = NULL;
+    struct filter *filter = NULL;
+    if (short_record_begins(bytes, len)) {
+        uint64_t most = config_max_loaded_bytes();
+        *fault = fault_of(short_record_decode(bytes, len, most, &value), "a damaged short record");
+    } else {
+        filter = decode_header(bytes, len, fault);
+    }
+    RedisModule_Free(string);
+    return filter ? load_layers(io, filter, fault) : value;
+}
+
 static void *on_rdb_load(RedisModuleIO *io, int encver) {
     const char *fault = NULL;
-    struct filter *filter = NULL;
+    void *value = NULL;
     if (encver != ENCODING_VERSION) {
         fault = "saved by a newer version of bloomport";
     } else {
-        filter = load_header(io, &fault);
+        value = load_value(io, &fault);
     }
-    for (uint32_t i = 0; filter && !fault && i < filter->nlayers; i++) {
-        fault = load_layer(io, &filter->layers[i]);
-    }
-    if (!fault && !codec_bits_are_sound(filter)) {
-        fault = "the bits are not those the header speaks of";
-    }
-    if (!fault) {
-        void *value = packed_pack(filter);
+    if (value) {
         metrics_hold(value);
         replay_note_explicit_value();
-        return value;
+    } else {
+        RedisModule_LogIOError(io, "warning", "bloomport: cannot load a filter: %s", fault);
     }
-    RedisModule_LogIOError(io, "warning", "bloomport: cannot load a filter: %s", fault);
-    filter_free(filter);
-    return NULL;
+    return value;
 }
 
 /* ---- AOF ---------------------------------------------------------------------------------- */

@@ -25,9 +25,9 @@ static size_t packed_size(uint64_t nbits) {
     return sizeof(struct packed) + (size_t)layer_bytes(nbits);
 }
 
-/* Whether struct packed can store every field of the filter. It has no field for the layer's error
- * rate, so that must be the rate which follows from the filter's. */
-static bool fits(const struct filter *f) {
+/* struct packed has no field for the layer's error rate, so that must be the rate which follows
+ * from the filter's. */
+bool packed_fits(const struct filter *f) {
     const struct layer *l = &f->layers[0];
     return packed_is_small(f) && f->layout == LAYOUT_CLASSIC && f->scheme == SCHEME_XXH64 &&
            !f->is_loading && !f->is_estimated && f->bits_per_key == 0 && f->window == 0 &&
@@ -35,11 +35,10 @@ static bool fits(const struct filter *f) {
            l->error_rate == filter_first_rate(f->error_rate, f->expansion);
 }
 
-void *packed_pack(struct filter *filter) {
-    if (!fits(filter)) return filter;
+void *packed_copy(struct filter *filter) {
     const struct layer *layer = &filter->layers[0];
     struct packed *packed = mem_alloc(packed_size(layer->nbits));
-    if (!packed) return filter;
+    if (!packed) return NULL;
     if (filter->safe_fill == 0) measure_settle_fill(filter);
     *packed = (struct packed){.form = PACKED_FORM,
                               .nhashes = (uint8_t)layer->nhashes,
@@ -51,6 +50,12 @@ void *packed_pack(struct filter *filter) {
                               .safe_fill = filter->safe_fill,
                               .error_rate = filter->error_rate};
     memcpy(packed->bits, layer->bits, (size_t)layer_array_bytes(layer));
+    return packed;
+}
+
+void *packed_pack(struct filter *filter) {
+    void *packed = packed_fits(filter) ? packed_copy(filter) : NULL;
+    if (!packed) return filter;
     filter_free(filter);
     return packed;
 }

@@ -45,10 +45,17 @@ struct packed_view {
     struct layer layer;
 };
 
-/* Whether the filter is small enough to be packed. packed_pack checks the other conditions. */
+/* Whether the filter is small enough to be packed. packed_fits checks the other conditions. */
 static inline bool packed_is_small(const struct filter *filter) {
     return filter->nlayers == 1 && filter->layers[0].nbits <= PACKED_MAX_BITS;
 }
+
+/* Whether a packed filter can store every field of this one. */
+bool packed_fits(const struct filter *filter);
+
+/* Makes a packed copy of a filter that packed_fits. Settles filter->safe_fill if that is unknown
+ * (measure.h). NULL if there is no memory. */
+void *packed_copy(struct filter *filter);
 
 /* Packs the filter, frees it and returns the packed one. If it cannot be packed, or there is no
  * memory, returns the filter itself. The result is a value in either case. */
