@@ -4,7 +4,7 @@
 
 #include "module/args_foreign.h"
 #include "module/config.h"
-#include "module/core/window.h"
+#include "module/core/filter/window.h"
 #include "module/replay.h"
 #include "module/replicate.h"
 #include "module/reply.h"

@@ -3,7 +3,7 @@
 #ifndef BLOOMPORT_ARGS_H
 #define BLOOMPORT_ARGS_H
 
-#include "module/core/filter.h"
+#include "module/core/filter/filter.h"
 #include "rdb/formats/formats.h"
 
 #include <redismodule.h>

@@ -4,9 +4,9 @@
 
 #include "module/background.h"
 #include "module/config.h"
+#include "module/core/filter/window.h"
 #include "module/core/measure.h"
-#include "module/core/window.h"
-#include "module/notice.h"
+#include "module/log.h"
 #include "module/reply.h"
 #include "module/type.h"
 
@@ -237,12 +237,12 @@ static void settle_fill(const struct key *key) {
 void key_close_changed(struct key *key, const char *event) {
     if (key->access == FOR_WRITING) settle_fill(key);
     uint64_t was_full = key->counted.full;
-    const char *remedy = notice_remedy(key->filter);
+    const char *remedy = log_remedy(key->filter);
     key_close(key);
     if (key->counted.full > was_full) {
-        notice_full(key->ctx, key->name, key->counted.items, remedy);
+        log_full(key->ctx, key->name, key->counted.items, remedy);
     }
-    if (key->has_many_layers) notice_many_layers(key->ctx, key->name, key->counted.items);
+    if (key->has_many_layers) log_many_layers(key->ctx, key->name, key->counted.items);
     bool is_expiring = key->expires != 0 && expire(key);
     RedisModule_SignalModifiedKey(key->ctx, key->name);
     if (key->rotated) announce(key, "bf.rotate");

@@ -14,7 +14,7 @@
 #ifndef BLOOMPORT_KEY_H
 #define BLOOMPORT_KEY_H
 
-#include "module/core/packed.h"
+#include "module/core/filter/packed.h"
 #include "module/metrics.h"
 
 #include <redismodule.h>

@@ -12,8 +12,8 @@
 #ifndef BLOOMPORT_METRICS_H
 #define BLOOMPORT_METRICS_H
 
+#include "module/core/filter/packed.h"
 #include "module/core/measure.h"
-#include "module/core/packed.h"
 
 #include <redismodule.h>
 

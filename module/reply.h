@@ -6,7 +6,7 @@
 #ifndef BLOOMPORT_REPLY_H
 #define BLOOMPORT_REPLY_H
 
-#include "module/core/filter.h"
+#include "module/core/filter/filter.h"
 
 #include <redismodule.h>
 #include <stdbool.h>

@@ -11,7 +11,7 @@
 #include "module/type.h"
 
 #include "module/config.h"
-#include "module/core/packed.h"
+#include "module/core/filter/packed.h"
 #include "module/metrics.h"
 #include "module/replay.h"
 #include "rdb/bytes.h"

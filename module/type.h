@@ -5,7 +5,7 @@
 #ifndef BLOOMPORT_TYPE_H
 #define BLOOMPORT_TYPE_H
 
-#include "module/core/filter.h"
+#include "module/core/filter/filter.h"
 
 #include <redismodule.h>
 

@@ -4,7 +4,7 @@
 #ifndef BLOOMPORT_TYPE_FOREIGN_H
 #define BLOOMPORT_TYPE_FOREIGN_H
 
-#include "module/core/filter.h"
+#include "module/core/filter/filter.h"
 
 #include <redismodule.h>
 

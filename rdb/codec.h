@@ -23,7 +23,7 @@
 #ifndef BLOOMPORT_CODEC_H
 #define BLOOMPORT_CODEC_H
 
-#include "module/core/filter.h"
+#include "module/core/filter/filter.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,11 +1,11 @@
-/* The headers of filters, by origin (module/core/origin.h): what comes before the bits in the
- * chunks of BF.SCANDUMP, in RDB files of our own type, and in dumps. A row for each; codec.h is
+/* The headers of filters, by origin (module/core/filter/origin.h): what comes before the bits in
+ * the chunks of BF.SCANDUMP, in RDB files of our own type, and in dumps. A row for each; codec.h is
  * what the rest of the program uses. */
 
 #ifndef BLOOMPORT_HEADER_H
 #define BLOOMPORT_HEADER_H
 
-#include "module/core/filter.h"
+#include "module/core/filter/filter.h"
 #include "rdb/bytes.h"
 #include "rdb/formats/formats.h"
 

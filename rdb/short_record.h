@@ -15,7 +15,7 @@
 #ifndef BLOOMPORT_SHORT_RECORD_H
 #define BLOOMPORT_SHORT_RECORD_H
 
-#include "module/core/packed.h"
+#include "module/core/filter/packed.h"
 #include "module/core/status.h"
 
 #include <stdbool.h>

@@ -132,9 +132,9 @@ $(UNIT) $(FUZZ) $(STUDY) $(LARGE) $(BENCH): $(OBJ)/%: $(OBJ)/%.o $(PURE_OBJ)
 	$(Q)$(CC) $(SANITIZE) $(LDFLAGS) -o $@ $^ $(LIBRARIES) -lm
 
 .PHONY: check-machine check-layers
-# What module/core/hash.h refuses, as its one sentence instead of a compiler's page.
+# What module/core/hash/hash.h refuses, as its one sentence instead of a compiler's page.
 check-machine: | $(DEPS)
-	@refusal=$$($(CC) $(CFLAGS) -I. -E -x c module/core/hash.h 2>&1 >/dev/null | sed -nE 's/.*error: (#error )?"(.*64-bit.*)"$$/\2/p'); \
+	@refusal=$$($(CC) $(CFLAGS) -I. -E -x c module/core/hash/hash.h 2>&1 >/dev/null | sed -nE 's/.*error: (#error )?"(.*64-bit.*)"$$/\2/p'); \
 	test -z "$$refusal" || { echo "$$refusal" >&2; exit 1; }
 
 # One sentence here too. Looked for once, before the first file is compiled.
@@ -151,7 +151,7 @@ $(PURE_OBJ) $(GLUE_OBJ): | $(OBJ)/headers-of-module
 INCLUDE = ^[[:space:]]*\#[[:space:]]*include[[:space:]]*[<"]
 GLUE_HEADER = .*redismodule\.h|.*\.\./|module/[^/]*$$
 check-layers:
-	@! grep -nE '$(INCLUDE)($(GLUE_HEADER)|rdb/)' $(wildcard module/core/*.[ch]) /dev/null || \
+	@! grep -nE '$(INCLUDE)($(GLUE_HEADER)|rdb/)' $(wildcard $(CORE_DIRS:%=%/*.[ch])) /dev/null || \
 	    { echo "module/core may include only module/core and the C library" >&2; exit 1; }
 	@! grep -nE '$(INCLUDE)($(GLUE_HEADER))' $(wildcard rdb/*.[ch] rdb/formats/*.[ch] rdb/tool/*.[ch]) /dev/null || \
 	    { echo "rdb may include only rdb, module/core and the C library" >&2; exit 1; }

@@ -2,9 +2,9 @@
 
 #include "module/core/combine.h"
 
-#include "module/core/bits.h"
+#include "module/core/filter/bits.h"
+#include "module/core/filter/window.h"
 #include "module/core/mem.h"
-#include "module/core/window.h"
 
 #include <stdio.h>
 #include <string.h>

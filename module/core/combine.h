@@ -16,7 +16,7 @@
 #ifndef BLOOMPORT_COMBINE_H
 #define BLOOMPORT_COMBINE_H
 
-#include "module/core/filter.h"
+#include "module/core/filter/filter.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -2,8 +2,8 @@
 
 #include "module/core/limits.h"
 
-#include "module/core/filter.h"
-#include "module/core/window.h"
+#include "module/core/filter/filter.h"
+#include "module/core/filter/window.h"
 
 #include <math.h>
 

@@ -9,7 +9,7 @@
 #ifndef BLOOMPORT_LIMITS_H
 #define BLOOMPORT_LIMITS_H
 
-#include "module/core/sizing.h"
+#include "module/core/math/sizing.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -2,7 +2,7 @@
 
 #include "module/core/measure.h"
 
-#include "module/core/real.h"
+#include "module/core/math/real.h"
 
 uint64_t measure_items(const struct filter *filter) {
     double sum = 0;

@@ -4,7 +4,7 @@
 #ifndef BLOOMPORT_MEASURE_H
 #define BLOOMPORT_MEASURE_H
 
-#include "module/core/filter.h"
+#include "module/core/filter/filter.h"
 
 /* Sums over all layers. */
 uint64_t measure_items(const struct filter *filter); // estimated from the set bits

@@ -9,7 +9,7 @@
  *   3.x       3.0 to 3.11  ma- to md-     words of 64 bits, big-endian    CASSANDRA3
  *   4.x       from 4.0 on  from na- on    bytes                           CASSANDRA3 */
 
-#include "module/core/real.h"
+#include "module/core/math/real.h"
 #include "rdb/formats/row.h"
 
 #include <math.h>

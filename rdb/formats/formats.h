@@ -5,7 +5,7 @@
 #ifndef BLOOMPORT_FORMATS_H
 #define BLOOMPORT_FORMATS_H
 
-#include "module/core/filter.h"
+#include "module/core/filter/filter.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -4,7 +4,7 @@
 #include "rdb/formats/redisbloom.h"
 
 #include "module/core/limits.h"
-#include "module/core/real.h"
+#include "module/core/math/real.h"
 #include "rdb/formats/row.h"
 #include "rdb/formats/single.h"
 #include "rdb/header.h"

@@ -7,7 +7,7 @@
 #ifndef BLOOMPORT_REDISBLOOM_H
 #define BLOOMPORT_REDISBLOOM_H
 
-#include "module/core/filter.h"
+#include "module/core/filter/filter.h"
 #include "rdb/bytes.h"
 
 #include <stdbool.h>

@@ -7,7 +7,7 @@
 #ifndef BLOOMPORT_FORMATS_ROW_H
 #define BLOOMPORT_FORMATS_ROW_H
 
-#include "module/core/filter.h"
+#include "module/core/filter/filter.h"
 #include "rdb/bytes.h"
 #include "rdb/formats/formats.h"
 #include "rdb/formats/single.h"

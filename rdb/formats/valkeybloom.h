@@ -23,7 +23,7 @@
 #ifndef BLOOMPORT_VALKEYBLOOM_H
 #define BLOOMPORT_VALKEYBLOOM_H
 
-#include "module/core/filter.h"
+#include "module/core/filter/filter.h"
 #include "rdb/bytes.h"
 
 #include <stdbool.h>

@@ -4,8 +4,8 @@
 #include "rdb/tool/file.h"
 
 #include "module/core/combine.h"
+#include "module/core/filter/window.h"
 #include "module/core/mem.h"
-#include "module/core/window.h"
 #include "rdb/codec.h"
 #include "rdb/header.h"
 #include "rdb/tool/options.h"

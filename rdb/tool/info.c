@@ -2,8 +2,8 @@
  * of a window's generations that are over by now. */
 
 #define _GNU_SOURCE // gmtime_r
+#include "module/core/filter/window.h"
 #include "module/core/measure.h"
-#include "module/core/window.h"
 #include "rdb/tool/options.h"
 #include "rdb/tool/report.h"
 #include "rdb/tool/tool.h"

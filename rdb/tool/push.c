@@ -1,39 +1,39 @@
 /* bloomport push: a filter from a file to a server, in the pieces of BF.LOADCHUNK (rdb/FORMAT.md,
- * section 4), so that a filter may have any size. beside.h says how it takes its place. */
+ * section 4), so that a filter may have any size. stage.h says how it takes its place. */
 
 #include "rdb/tool/push.h"
 
 #include "module/core/measure.h"
 #include "module/core/mem.h"
 #include "rdb/codec.h"
-#include "rdb/tool/beside.h"
 #include "rdb/tool/options.h"
 #include "rdb/tool/report.h"
+#include "rdb/tool/stage.h"
 #include "rdb/tool/tool.h"
 
-static void send_arrays(struct beside *beside, const struct filter *filter) {
+static void send_arrays(struct stage *stage, const struct filter *filter) {
     const uint8_t *bytes;
     size_t len;
     for (uint64_t at = 0; (len = codec_piece_at(filter, at, CODEC_PIECE_BYTES, &bytes)) > 0;) {
         at += len;
-        beside_put(beside, at, bytes, len);
-        progress_show(beside->progress, at);
+        stage_put(stage, at, bytes, len);
+        progress_show(stage->progress, at);
     }
-    progress_end(beside->progress);
+    progress_end(stage->progress);
 }
 
 static void send_to_key(struct server *server, const struct filter *filter,
                         const struct options *options) {
     struct progress progress;
-    struct beside beside;
+    struct stage stage;
     size_t len = codec_header_size(filter);
     uint8_t *header = tool_alloc(len);
     codec_encode_header(filter, header);
     progress_begin(&progress, "pushing", filter_array_bytes(filter));
-    beside_begin(&beside, server, options->key, header, len, &progress);
-    send_arrays(&beside, filter);
-    beside_take_place(&beside, options, 0);
-    beside_free(&beside);
+    stage_begin(&stage, server, options->key, header, len, &progress);
+    send_arrays(&stage, filter);
+    stage_take_place(&stage, options, 0);
+    stage_free(&stage);
     mem_free(header);
 }
 

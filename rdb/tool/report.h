@@ -4,7 +4,7 @@
 #ifndef BLOOMPORT_TOOL_REPORT_H
 #define BLOOMPORT_TOOL_REPORT_H
 
-#include "module/core/filter.h"
+#include "module/core/filter/filter.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -2,7 +2,7 @@
  * per key) give the rest, by the module's own sizing, first for a layer that is filled to its
  * capacity, then for the filters that BF.RESERVE makes. Of a window, items and quality do. */
 
-#include "module/core/window.h"
+#include "module/core/filter/window.h"
 #include "rdb/tool/kinds.h"
 #include "rdb/tool/options.h"
 #include "rdb/tool/tool.h"

@@ -6,7 +6,7 @@
 #define _GNU_SOURCE // madvise
 #include "rdb/tool/sorter.h"
 
-#include "module/core/blocked.h"
+#include "module/core/filter/blocked.h"
 #include "module/core/mem.h"
 #include "rdb/tool/threads.h"
 

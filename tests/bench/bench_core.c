@@ -17,7 +17,7 @@
  * more for memory than the same row here. */
 
 #define _GNU_SOURCE
-#include "module/core/prefetch.h"
+#include "module/core/filter/prefetch.h"
 #include "tests/unit/growing.h"
 
 #include <stdio.h>

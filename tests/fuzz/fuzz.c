@@ -2,10 +2,10 @@
 
 #include "tests/fuzz/fuzz.h"
 
-#include "module/core/blocked.h"
+#include "module/core/filter/blocked.h"
+#include "module/core/filter/packed.h"
+#include "module/core/filter/window.h"
 #include "module/core/mem.h"
-#include "module/core/packed.h"
-#include "module/core/window.h"
 #include "rdb/codec.h"
 #include "rdb/formats/formats.h"
 

@@ -8,9 +8,9 @@
 #include "tests/unit/feeds.h"
 
 #include "module/core/combine.h"
+#include "module/core/filter/packed.h"
+#include "module/core/filter/window.h"
 #include "module/core/mem.h"
-#include "module/core/packed.h"
-#include "module/core/window.h"
 #include "rdb/codec.h"
 
 #include <stdlib.h>

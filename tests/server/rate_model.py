@@ -1,4 +1,4 @@
-"""The error rate that a filter of scheme XXH64 or FNV1A states, from its set bits: module/core/rate.c in
+"""The error rate that a filter of scheme XXH64 or FNV1A states, from its set bits: module/core/math/rate.c in
 another language, for arrays of an odd number of bits and BLOCKED ones. unit/test_stated.c measures that
 the rates are true; with this model the server's tests compare what it states to the last digits."""
 

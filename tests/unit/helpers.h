@@ -4,7 +4,7 @@
 #ifndef BLOOMPORT_TESTS_HELPERS_H
 #define BLOOMPORT_TESTS_HELPERS_H
 
-#include "module/core/filter.h"
+#include "module/core/filter/filter.h"
 #include "module/core/mem.h"
 #include "tests/unit/growing.h"
 

@@ -6,7 +6,7 @@
 
 #include "tests/unit/helpers.h"
 
-#include "module/core/blocked.h"
+#include "module/core/filter/blocked.h"
 #include "rdb/codec.h"
 
 #include <math.h>

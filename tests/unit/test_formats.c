@@ -4,8 +4,8 @@
 
 #include "tests/unit/helpers.h"
 
+#include "module/core/math/sizing.h"
 #include "module/core/measure.h"
-#include "module/core/sizing.h"
 #include "rdb/bytes.h"
 #include "rdb/codec.h"
 #include "rdb/formats/formats.h"

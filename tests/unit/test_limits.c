@@ -4,7 +4,7 @@
 #include "tests/unit/feeds.h"
 #include "tests/unit/helpers.h"
 
-#include "module/core/blocked.h"
+#include "module/core/filter/blocked.h"
 
 #include <math.h>
 

@@ -1,4 +1,4 @@
-// module/core/rate.c in JavaScript: the false-positive rate of a layer, term by term as there,
+// module/core/math/rate.c in JavaScript: the false-positive rate of a layer, term by term as there,
 // where every term is explained. Here for arrays below 2^53 bits, which Number holds.
 
 import { exp, ln, pow } from "./real.js";
