@@ -2,6 +2,7 @@
 
 #include "rdb/tool/kinds.h"
 
+#include "rdb/tool/json.h"
 #include "rdb/tool/tool.h"
 
 #include <stdio.h>
@@ -122,9 +123,12 @@ void kinds_print(const struct kind *kinds, size_t n, const struct options *optio
 void kinds_print_json(const struct kind *kinds, size_t n, const struct options *options) {
     for (size_t i = 0; i < n; i++) {
         if (kinds[i].bytes == 0) continue;
-        printf(",\"%s\":{\"bits\":%llu,\"hashes\":%u,\"bytes\":%llu,\"bits_per_item\":%.17g,"
-               "\"reserve\":\"%s\"}",
-               kinds[i].word, (number)kinds[i].size.nbits, kinds[i].size.nhashes,
-               (number)kinds[i].bytes, bits_per_item(&kinds[i], options), kinds[i].reserve);
+        json_open(kinds[i].word, '{');
+        json_count("bits", kinds[i].size.nbits);
+        json_count("hashes", kinds[i].size.nhashes);
+        json_count("bytes", kinds[i].bytes);
+        json_real("bits_per_item", bits_per_item(&kinds[i], options));
+        json_text("reserve", kinds[i].reserve);
+        json_close('{');
     }
 }

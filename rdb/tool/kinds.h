@@ -35,7 +35,7 @@ size_t kinds_of(const struct options *options, struct geometry geometry,
 /* A table, and the commands. */
 void kinds_print(const struct kind *kinds, size_t n, const struct options *options);
 
-/* Members of a JSON object: ,"scaling":{...} */
+/* Members of a JSON object: "scaling":{...} */
 void kinds_print_json(const struct kind *kinds, size_t n, const struct options *options);
 
 /* The command that makes such a filter: words are those after the capacity. */

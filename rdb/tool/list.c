@@ -4,6 +4,7 @@
 #include "module/core/mem.h"
 #include "rdb/tool/help.h"
 #include "rdb/tool/inventory.h"
+#include "rdb/tool/json.h"
 #include "rdb/tool/options.h"
 #include "rdb/tool/report.h"
 #include "rdb/tool/tool.h"
@@ -217,48 +218,48 @@ static void print_table(const struct inventory *inventory) {
 /* A key that is not printable ASCII has its bytes in key_hex too. */
 static void print_json_key(const struct entry *entry) {
     bool is_plain = true;
-    fputs("{\"key\":\"", stdout);
     for (size_t i = 0; i < entry->key_len; i++) {
         unsigned char c = (unsigned char)entry->key[i];
         is_plain &= c >= 0x20 && c < 0x7f;
-        if (c == '"' || c == '\\') putchar('\\');
-        if (c < 0x20 || c >= 0x7f) {
-            printf("\\u%04x", c);
-        } else {
-            putchar(c);
-        }
     }
-    putchar('"');
-    if (is_plain) return;
-    fputs(",\"key_hex\":\"", stdout);
-    for (size_t i = 0; i < entry->key_len; i++) printf("%02x", (unsigned char)entry->key[i]);
-    putchar('"');
+    json_bytes("key", entry->key, entry->key_len);
+    if (!is_plain) json_hex("key_hex", entry->key, entry->key_len);
 }
 
 static void print_json_rate(const char *name, double rate) {
     if (rate < 0) {
-        printf(",\"%s\":null", name);
+        json_null(name);
     } else {
-        printf(",\"%s\":%.17g", name, rate);
+        json_real(name, rate);
     }
 }
 
+static void print_json_entry(const struct entry *entry) {
+    json_open(NULL, '{');
+    print_json_key(entry);
+    json_count("db", (uint64_t)entry->database);
+    json_text("node", entry->node);
+    json_text("layout", entry->layout);
+    json_count("layers", entry->layers);
+    json_count("items", entry->items);
+    json_count("capacity", entry->capacity);
+    json_real("utilisation", entry->utilisation);
+    print_json_rate("error_rate", entry->error_rate);
+    print_json_rate("promised_error_rate", entry->promised);
+    json_count("bytes", entry->bytes);
+    json_bool("grows", entry->grows);
+    json_text("state", entry->state);
+    json_close('{');
+}
+
 static void print_json(const struct inventory *inventory) {
-    putchar('[');
+    json_open(NULL, '[');
     for (size_t i = 0; i < inventory->n; i++) {
-        const struct entry *entry = &inventory->entries[i];
-        if (i > 0) fputs(",\n", stdout);
-        print_json_key(entry);
-        printf(",\"db\":%d,\"node\":\"%s\",\"layout\":\"%s\",\"layers\":%llu,\"items\":%llu,"
-               "\"capacity\":%llu,\"utilisation\":%.17g",
-               entry->database, entry->node, entry->layout, (number)entry->layers,
-               (number)entry->items, (number)entry->capacity, entry->utilisation);
-        print_json_rate("error_rate", entry->error_rate);
-        print_json_rate("promised_error_rate", entry->promised);
-        printf(",\"bytes\":%llu,\"grows\":%s,\"state\":\"%s\"}", (number)entry->bytes,
-               entry->grows ? "true" : "false", entry->state);
+        json_break();
+        print_json_entry(&inventory->entries[i]);
     }
-    puts("]");
+    json_close('[');
+    json_end();
 }
 
 /* ---- Once, or again and again --------------------------------------------------------------- */

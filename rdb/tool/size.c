@@ -3,6 +3,7 @@
  * capacity, then for the filters that BF.RESERVE makes. Of a window, items and quality do. */
 
 #include "module/core/filter/window.h"
+#include "rdb/tool/json.h"
 #include "rdb/tool/kinds.h"
 #include "rdb/tool/options.h"
 #include "rdb/tool/tool.h"
@@ -107,6 +108,11 @@ static void print_geometry(struct geometry geometry) {
     printf("hash          %s\n", tool_scheme_name(geometry.scheme));
 }
 
+static void print_json_geometry(struct geometry geometry) {
+    json_text("layout", layout_word(geometry.layout));
+    json_text("hash", tool_scheme_name(geometry.scheme));
+}
+
 static void print_table(const struct answer *a, struct geometry geometry) {
     double rate = sizing_error_rate(a->items, a->size, geometry);
     double bits = (double)a->size.nbits * layout_position_bits(geometry.layout);
@@ -204,14 +210,23 @@ static void print_window_json(const struct generation *one, const struct options
     uint32_t live = o->generations + 1;
     uint64_t bytes = layout_bytes(geometry.layout, one->size.nbits),
              step = window_step(o->window, o->generations);
-    printf("{\"items\":%llu,\"promised_error_rate\":%.17g,\"layout\":\"%s\",\"hash\":\"%s\","
-           "\"window\":{\"seconds\":%u,\"generations\":%u,\"surely_gone_seconds\":%.13g,"
-           "\"bits\":%llu,\"hashes\":%u,\"generation_bytes\":%llu,\"bytes\":%llu,"
-           "\"bits_per_item\":%.17g,\"reserve\":\"%s\"}}\n",
-           (number)o->items, one->promise, layout_word(geometry.layout),
-           tool_scheme_name(geometry.scheme), o->window, o->generations,
-           (double)(live * step) / 1000, (number)one->size.nbits, one->size.nhashes, (number)bytes,
-           (number)(live * bytes), 8 * (double)(live * bytes) / (double)o->items, reserve);
+    json_open(NULL, '{');
+    json_count("items", o->items);
+    json_real("promised_error_rate", one->promise);
+    print_json_geometry(geometry);
+    json_open("window", '{');
+    json_count("seconds", o->window);
+    json_count("generations", o->generations);
+    json_seconds("surely_gone_seconds", live * step);
+    json_count("bits", one->size.nbits);
+    json_count("hashes", one->size.nhashes);
+    json_count("generation_bytes", bytes);
+    json_count("bytes", live * bytes);
+    json_real("bits_per_item", 8 * (double)(live * bytes) / (double)o->items);
+    json_text("reserve", reserve);
+    json_close('{');
+    json_close('{');
+    json_end();
 }
 
 static int size_window(const struct options *given) {
@@ -241,14 +256,16 @@ static int size_window(const struct options *given) {
 
 static void print_json(const struct answer *a, struct geometry geometry, const struct kind *kinds,
                        size_t n, const struct options *o) {
-    printf("{\"items\":%llu,\"error_rate\":%.17g,\"layout\":\"%s\",\"hash\":\"%s\","
-           "\"%s\":%llu,\"hashes\":%u,\"bytes\":%llu",
-           (number)a->items, sizing_error_rate(a->items, a->size, geometry),
-           layout_word(geometry.layout), tool_scheme_name(geometry.scheme),
-           layout_row(geometry.layout)->unit, (number)a->size.nbits, a->size.nhashes,
-           (number)layout_bytes(geometry.layout, a->size.nbits));
+    json_open(NULL, '{');
+    json_count("items", a->items);
+    json_real("error_rate", sizing_error_rate(a->items, a->size, geometry));
+    print_json_geometry(geometry);
+    json_count(layout_row(geometry.layout)->unit, a->size.nbits);
+    json_count("hashes", a->size.nhashes);
+    json_count("bytes", layout_bytes(geometry.layout, a->size.nbits));
     kinds_print_json(kinds, n, o);
-    puts("}");
+    json_close('{');
+    json_end();
 }
 
 static int size_plain(struct options *options, struct geometry geometry) {

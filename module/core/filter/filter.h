@@ -227,10 +227,13 @@ static inline uint64_t filter_items(const struct filter *filter) {
     return sum;
 }
 
-/* The bytes of the bit arrays. */
+/* The bytes of the bit arrays. All layers have the filter's layout. */
 static inline uint64_t filter_array_bytes(const struct filter *filter) {
+    const unsigned shift = layout_row(filter->layout)->byte_shift;
     uint64_t sum = 0;
-    for (uint32_t i = 0; i < filter->nlayers; i++) sum += layer_array_bytes(&filter->layers[i]);
+    for (uint32_t i = 0; i < filter->nlayers; i++) {
+        sum += layout_bytes_by(shift, filter->layers[i].nbits);
+    }
     return sum;
 }
 

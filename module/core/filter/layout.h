@@ -98,10 +98,13 @@ static inline unsigned layout_position_bits(enum layout layout) {
     return 8U >> layout_row(layout)->byte_shift;
 }
 
-/* The bytes of an array of m positions. */
+/* The bytes of an array of m positions, by the row's byte_shift or by the layout. */
+static inline uint64_t layout_bytes_by(unsigned byte_shift, uint64_t nbits) {
+    return (nbits >> byte_shift) + ((nbits & ((1U << byte_shift) - 1)) != 0);
+}
+
 static inline uint64_t layout_bytes(enum layout layout, uint64_t nbits) {
-    const unsigned shift = layout_row(layout)->byte_shift;
-    return (nbits >> shift) + ((nbits & ((1U << shift) - 1)) != 0);
+    return layout_bytes_by(layout_row(layout)->byte_shift, nbits);
 }
 
 const char *layout_name(enum layout layout); // as commands show it, "CLASSIC"
