@@ -193,14 +193,14 @@ test-servers: $(SO) $(FAULTS_SO) | $(DEPS) ## the server tests on Redis 7.0, 8.0
 	    BLOOMPORT_NEIGHBOUR_SO='$(abspath $(NEIGHBOUR_SO))' BLOOMPORT_CLOCK_SO='$(abspath $(CLOCK_SO))' \
 	    BLOOMPORT_OLD_SO='$(abspath $(OLD_SO))' $(PYTHON) tests/support/servers.py --only $(SERVER) --test '$(T)' --jobs $(JOBS)
 
-test-cli: $(SO) $(TOOL) | $(DEPS) ## the command-line tool, with a real server for push and pull
-	@$(RUN_TESTS) --server tests/cli
+test-cli: $(SO) $(TOOL) | $(DEPS) ## the command-line tool, with a real server for push and pull: T=test_push for one file
+	@$(RUN_TESTS) --server tests/cli$(if $(T),/$(T).py)
 
 test-docs: $(SO) $(TOOL) | $(DEPS) ## every example of the documents, and what they say of the commands
-	@$(RUN_TESTS) --server tests/docs
+	@$(RUN_TESTS) --server tests/docs$(if $(T),/$(T).py)
 
 test-recipes: $(SO) | $(CLOCK_SO) $(DEPS) ## the recipes of module/docs/RECIPES.md, run as they stand
-	@$(RUN_TESTS) --server tests/recipes
+	@$(RUN_TESTS) --server tests/recipes$(if $(T),/$(T).py)
 
 test-libraries: $(SO) | $(DEPS) ## libleveldb, Parquet files, pandas, Polars: downloads 500 MB
 	@$(RUN_TESTS) --server tests/libraries

@@ -30,11 +30,6 @@ static const char *words_of(const char *kind) {
     return formats;
 }
 
-/* Whether the next word is the option's value. */
-static bool takes_word(const struct option_row *row) {
-    return row->argument && row->argument[0] != '[';
-}
-
 static bool is_file(const char *kind) {
     return kind && strcmp(kind, "file") == 0;
 }
@@ -132,13 +127,13 @@ static void print_zsh_option(const struct option_row *row) {
     if (row->letter)
         printf("'(-%c --%s)'{-%c,--%s}", row->letter, row->name, row->letter, row->name);
     printf("'%s%s%s[", row->letter ? "" : "--", row->letter ? "" : row->name,
-           takes_word(row) && !row->letter ? "=" : "");
+           row->argument && !row->letter ? "=" : "");
     print_quoted(row->help, "]");
     putchar(']');
     const char *words = words_of(row->argument);
     if (words) {
         printf(":%s:(%.*s)", row->argument, (int)strlen(words) - 1, words);
-    } else if (takes_word(row)) {
+    } else if (row->argument) {
         printf(":%s:%s", row->argument, is_file(row->argument) ? "_files" : " ");
     }
     putchar('\'');
@@ -178,7 +173,7 @@ static void print_fish_option(const struct command *command, const struct option
     const char *words = words_of(row->argument);
     if (words) {
         printf(" -x -a '%.*s'", (int)strlen(words) - 1, words);
-    } else if (takes_word(row)) {
+    } else if (row->argument) {
         fputs(is_file(row->argument) ? " -r -F" : " -x", stdout);
     }
     fputs(" -d '", stdout);

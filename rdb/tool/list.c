@@ -1,6 +1,5 @@
-/* bloomport list: all filters of a server, as a table, as JSON, or again and again. */
+/* bloomport list: all filters of a server, as a table or as JSON. */
 
-#define _GNU_SOURCE // nanosleep
 #include "module/core/mem.h"
 #include "rdb/tool/help.h"
 #include "rdb/tool/inventory.h"
@@ -13,8 +12,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
-#include <unistd.h>
 
 #define KEY_WIDTH_MAX 60
 
@@ -262,7 +259,7 @@ static void print_json(const struct inventory *inventory) {
     json_end();
 }
 
-/* ---- Once, or again and again --------------------------------------------------------------- */
+/* ---- The command ---------------------------------------------------------------------------- */
 
 /* Whether a filter is full or overfilled; if states were chosen, whether there is one in these that
  * is not ok. */
@@ -277,7 +274,6 @@ static bool needs_attention(const struct inventory *inventory, bool is_chosen) {
 
 static void print(const struct inventory *inventory, const struct options *options) {
     if (options->quiet) return;
-    if (options->watch != 0 && isatty(STDOUT_FILENO)) fputs("\033[H\033[2J", stdout);
     if (options->json) {
         print_json(inventory);
     } else {
@@ -295,7 +291,7 @@ static void note_missing(const struct inventory *inventory) {
     }
 }
 
-static int list_once(struct server *server, const struct options *options) {
+static int list(struct server *server, const struct options *options) {
     struct inventory inventory = {0};
     const struct target *target = &options->server;
     inventory_take(&inventory, server, target->has_database ? target->database : -1,
@@ -310,18 +306,9 @@ static int list_once(struct server *server, const struct options *options) {
     return status;
 }
 
-static void wait_seconds(double seconds) {
-    struct timespec time = {(time_t)seconds, (long)((seconds - (double)(time_t)seconds) * 1e9)};
-    nanosleep(&time, NULL);
-}
-
 /* Bad words are refused before the server is troubled. */
 static void check_options(const struct options *options) {
-    const char *first = options->noperands ? options->operands[0] : "";
-    bool is_number = *first && first[strspn(first, "0123456789.")] == '\0';
-    if (options->watch_has_default && is_number) tool_die("write --watch=%s", first);
     options_need_operands(options, 0, 1, "");
-    if (options->quiet && options->watch != 0) tool_die("--quiet and --watch exclude each other");
     struct inventory nothing = {0};
     sort(&nothing, options->sort);
     if (options->states) check_states(options->states);
@@ -330,13 +317,7 @@ static void check_options(const struct options *options) {
 int list_run(const struct options *options) {
     check_options(options);
     struct server *server = server_open(&options->server);
-    int status = list_once(server, options);
-    while (options->watch != 0) {
-        if (fflush(stdout) != 0) report_lost_output();
-        wait_seconds(options->watch);
-        if (!isatty(STDOUT_FILENO)) putchar('\n');
-        status = list_once(server, options);
-    }
+    int status = list(server, options);
     server_close(server);
     return status;
 }
