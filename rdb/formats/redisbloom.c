@@ -278,6 +278,7 @@ static bool redisbloom_recognise(const uint8_t *bytes, size_t len) {
 }
 
 const struct format_row REDISBLOOM_ROW = {
+    .own_sizes = "ERR a redisbloom dump brings its own capacity and expansion",
     .is_home = redisbloom_is_home,
     .limit = redisbloom_limit,
     .advice = "hash is MURMUR, use redisbloom",

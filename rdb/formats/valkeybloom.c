@@ -450,6 +450,7 @@ static bool valkeybloom_recognise(const uint8_t *bytes, size_t len) {
 }
 
 const struct format_row VALKEYBLOOM_ROW = {
+    .own_sizes = "ERR a valkeybloom string brings its own capacity and expansion",
     .is_home = valkeybloom_is_home,
     .limit = valkeybloom_limit,
     .advice = "hash is SIP13, use valkeybloom",
