@@ -257,7 +257,7 @@ static const char *parse_seed(const RedisModuleString *arg, struct creation *out
 static const char *parse_variant(const RedisModuleString *arg, enum variant *out) {
     size_t len;
     const char *word = RedisModule_StringPtrLen(arg, &len);
-    return formats_find_variant(FORMAT_CASSANDRA, word, len, out) ? NULL : ERR_BAD_VARIANT;
+    return formats_parse_variant(word, len, out);
 }
 
 /* valkey-bloom's option. It is checked, and changes nothing: our growth keeps the promise. */
@@ -473,24 +473,21 @@ const char *args_parse_export(RedisModuleString **argv, int argc, struct export_
     const char *error = parse_format(argv[3], &out->format);
     if (error || argc == 4) return error;
     if (!args_is_word(argv[4], "VARIANT")) return ERR_UNKNOWN_ARGUMENT;
-    if (!formats_takes(out->format, TAKES_VARIANT)) return ERR_VARIANT_FORMAT;
-    return parse_variant(argv[5], &out->variant);
+    error = formats_variant_error(out->format, true);
+    return error ? error : parse_variant(argv[5], &out->variant);
 }
 
 /* The options of BF.IMPORT that not every format takes. `seen` are those that were given. */
 static const char *check_import(enum format format, unsigned seen, const struct creation *given) {
     bool has_capacity = seen & BIT(OPTION_CAPACITY), has_hash = seen & BIT(OPTION_HASH);
-    bool has_variant = seen & BIT(OPTION_VARIANT), is_own = !formats_takes(format, TAKES_CAPACITY);
-    if (is_own && (has_capacity || seen & BIT(OPTION_EXPANSION))) {
-        return format == FORMAT_REDISBLOOM ? ERR_IMPORT_OWN : ERR_IMPORT_OWN_VALKEY;
-    }
+    const char *own_sizes = formats_own_sizes(format);
+    if (own_sizes && (has_capacity || seen & BIT(OPTION_EXPANSION))) return own_sizes;
     if (formats_import_obstacle(format)) return formats_import_obstacle(format);
     bool is_fixed = !formats_takes(format, TAKES_EXPANSION);
     if (given->params.expansion > 0 && is_fixed) return ERR_IMPORT_FIXED;
     if (has_hash && !formats_takes(format, TAKES_HASH)) return ERR_IMPORT_HASH;
     if (given->params.scheme == SCHEME_SIP13) return ERR_IMPORT_BAD_HASH;
-    if (has_variant == formats_takes(format, TAKES_VARIANT)) return NULL;
-    return has_variant ? ERR_VARIANT_FORMAT : ERR_NO_VARIANT;
+    return formats_variant_error(format, seen & BIT(OPTION_VARIANT));
 }
 
 const char *args_parse_import(RedisModuleString **argv, int argc, struct import_args *out) {

@@ -93,16 +93,11 @@
 
 /* Of BF.EXPORT and BF.IMPORT */
 #define ERR_BAD_FORMAT "ERR bad format: it is one of %s" // formats_list
-#define ERR_BAD_VARIANT "ERR bad VARIANT: it is one of old, 3.x, 4.x"
-#define ERR_NO_VARIANT "ERR FORMAT cassandra needs VARIANT old, 3.x or 4.x"
-#define ERR_VARIANT_FORMAT "ERR VARIANT goes with FORMAT cassandra only"
 #define ERR_IMPORT_FIXED "ERR filters of this format do not grow"
 #define ERR_EXPORT_TOO_LARGE "ERR filter is larger than a bulk string, use BF.SCANDUMP"
 #define ERR_EXPORT_SIZES                                                                           \
     "ERR cannot export: its generations have different sizes: BF.SCANDUMP carries any filter"
 #define ERR_EXPORT_MEMORY "ERR not enough memory to export"
-#define ERR_IMPORT_OWN "ERR a redisbloom dump brings its own capacity and expansion"
-#define ERR_IMPORT_OWN_VALKEY "ERR a valkeybloom string brings its own capacity and expansion"
 #define ERR_IMPORT_BAD_HASH "ERR bad hash: XXH64 or FNV1A"
 #define ERR_IMPORT_HASH "ERR HASH goes with formats portable and sstable only"
 

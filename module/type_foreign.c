@@ -20,7 +20,9 @@ static const char *take_value(const struct loader *loader, struct loading *l) {
     if (l->version < loader->oldest || l->version > loader->newest) return loader->unknown_version;
     const char *fault = loader->take_fields(l);
     for (uint64_t i = 0; !fault && i < l->nlayers; i++) fault = loader->take_layer(l, i);
-    return fault ? fault : loader->check(l);
+    if (!fault) fault = loader->check(l);
+    if (!fault) count_ones(l->filter);
+    return fault;
 }
 
 void *type_foreign_load(enum origin origin, const struct loader *loader, RedisModuleIO *io,
@@ -33,7 +35,6 @@ void *type_foreign_load(enum origin origin, const struct loader *loader, RedisMo
         filter_free(l.filter);
         return NULL;
     }
-    count_ones(l.filter);
     metrics_hold(l.filter);
     if (type_row(origin)->is_explicit) replay_note_explicit_value();
     return l.filter;

@@ -156,7 +156,8 @@ static const char *take_layers(struct reader *r, uint64_t nlayers, struct filter
     return NULL;
 }
 
-enum status redisbloom_decode_header(struct reader *r, struct filter **out, const char **fault) {
+static enum status redisbloom_decode_header(struct reader *r, struct filter **out,
+                                            const char **fault) {
     struct redisbloom_fixed fixed = {0};
     fixed.items = take_u64(r);
     fixed.nlayers = take_u32(r);
@@ -278,6 +279,7 @@ static bool redisbloom_recognise(const uint8_t *bytes, size_t len) {
 }
 
 const struct format_row REDISBLOOM_ROW = {
+    .own_sizes = "ERR a redisbloom dump brings its own capacity and expansion",
     .is_home = redisbloom_is_home,
     .limit = redisbloom_limit,
     .advice = "hash is MURMUR, use redisbloom",

@@ -8,7 +8,6 @@
 #define BLOOMPORT_REDISBLOOM_H
 
 #include "module/core/filter/filter.h"
-#include "rdb/bytes.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -37,11 +36,5 @@ const char *redisbloom_put_layer(struct filter *filter, const struct redisbloom_
 
 /* The last step before the bits: all layers are there. NULL, or the field that is wrong. */
 const char *redisbloom_check_sums(struct filter *filter, uint64_t items);
-
-/* ---- The header of a dump ---- */
-
-/* Reads a header, and not a byte after it: a foreign filter whose layers' bits are still NULL.
- * STATUS_CORRUPT: *fault names the field that is wrong. STATUS_NOMEM: there is no memory. */
-enum status redisbloom_decode_header(struct reader *r, struct filter **out, const char **fault);
 
 #endif

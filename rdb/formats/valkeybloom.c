@@ -302,7 +302,9 @@ static void valkeybloom_encode_header(const struct filter *filter, uint8_t *out)
     put_u64(&w, hash_checksum(out, (size_t)(w.at - out)));
 }
 
-size_t valkeybloom_header_length(const uint8_t *bytes, size_t len) {
+/* The length of the header at the beginning of these bytes, as its number of layers says. 0 if they
+ * do not begin with VALKEYBLOOM_MAGIC, or are too short. */
+static size_t valkeybloom_header_length(const uint8_t *bytes, size_t len) {
     if (len < FIXED_BYTES || memcmp(bytes, VALKEYBLOOM_MAGIC, MAGIC_BYTES) != 0) return 0;
     struct reader r = {bytes + MAGIC_BYTES, len - MAGIC_BYTES, false};
     take_u64(&r); // version, expansion
@@ -343,7 +345,8 @@ static const char *take_fixed(struct reader *r, struct valkeybloom_fixed *fixed,
     return NULL;
 }
 
-enum status valkeybloom_decode_header(struct reader *r, struct filter **out, const char **fault) {
+static enum status valkeybloom_decode_header(struct reader *r, struct filter **out,
+                                             const char **fault) {
     struct valkeybloom_fixed fixed;
     struct seed seed;
     *fault = take_fixed(r, &fixed, &seed);
@@ -450,6 +453,7 @@ static bool valkeybloom_recognise(const uint8_t *bytes, size_t len) {
 }
 
 const struct format_row VALKEYBLOOM_ROW = {
+    .own_sizes = "ERR a valkeybloom string brings its own capacity and expansion",
     .is_home = valkeybloom_is_home,
     .limit = valkeybloom_limit,
     .advice = "hash is SIP13, use valkeybloom",

@@ -10,9 +10,31 @@
 
 #define LAYOUT_AND_SPACE(NAME, word) word " "
 
+/* Appends a word and a space. */
+static size_t add_word(char *words, size_t size, size_t len, const char *word) {
+    return len + (size_t)snprintf(words + len, size - len, "%s ", word);
+}
+
+static const char *variants(void) {
+    static char words[64];
+    size_t len = 0;
+    for (int i = VARIANT_NONE + 1; i < VARIANT_COUNT; i++) {
+        len = add_word(words, sizeof(words), len, formats_variant_name((enum variant)i));
+    }
+    return words;
+}
+
+static const char *formats(void) {
+    static char words[256];
+    size_t len = 0;
+    for (int i = 0; i < FILE_UNKNOWN; i++) {
+        len = add_word(words, sizeof(words), len, file_format_name((enum file_format)i));
+    }
+    return words;
+}
+
 /* The words that an option's value can be, with a space after each; NULL if there is no list. */
 static const char *words_of(const char *kind) {
-    static char formats[256];
     if (!kind) return NULL;
     if (strcmp(kind, "layout") == 0) return LAYOUTS(LAYOUT_AND_SPACE);
     if (strcmp(kind, "order") == 0) return "state utilisation key items capacity error bytes ";
@@ -20,14 +42,8 @@ static const char *words_of(const char *kind) {
         return "overfilled full nearly-full many-layers clock-behind ok ";
     }
     if (strcmp(kind, "hash") == 0) return "xxh64 fnv1a ";
-    if (strcmp(kind, "variant") == 0) return "old 3.x 4.x v1 v2 ";
-    if (strcmp(kind, "format") != 0) return NULL;
-    size_t len = 0;
-    for (int i = 0; i < FILE_UNKNOWN; i++) {
-        len += (size_t)snprintf(formats + len, sizeof(formats) - len, "%s ",
-                                file_format_name((enum file_format)i));
-    }
-    return formats;
+    if (strcmp(kind, "variant") == 0) return variants();
+    return strcmp(kind, "format") == 0 ? formats() : NULL;
 }
 
 static bool is_file(const char *kind) {
