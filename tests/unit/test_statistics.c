@@ -364,8 +364,8 @@ static void the_safe_fill_is_never_that_of_another_shape(void **state) {
     assert_true(safe_fill_of(0.01, 7, 1024, CLASSIC) == first);
     assert_true(safe_fill_of(0.01, 8, 1024, CLASSIC) > first);
     assert_true(safe_fill_of(0.01, 7, 1024, CLASSIC) == first);
-    float classic = safe_fill_of(1e-6, 8, 1024, CLASSIC);
-    assert_true(safe_fill_of(1e-6, 8, 1024, BLOCKED) < classic);
+    float classic = safe_fill_of(1e-5, 8, 1024, CLASSIC);
+    assert_true(safe_fill_of(1e-5, 8, 1024, BLOCKED) > classic);
     assert_true(safe_fill_of(0.005, 1, 144, CLASSIC) > 0);
     assert_true(safe_fill_of(0.005, 1, 48, CLASSIC) == 0);
 }
