@@ -344,6 +344,32 @@ the_safe_fill_is_never_overfilled_and_above_half_or_close_to_the_first_that_is(v
     filter_free(filter);
 }
 
+static float safe_fill_of(double error_rate, uint32_t nhashes, uint64_t nbits,
+                          struct geometry geometry) {
+    struct filter *filter = filter_by_error(100, error_rate, 2);
+    struct layer *layer = &filter->layers[0];
+    layer_set_geometry(layer, geometry);
+    layer_set_nbits(layer, nbits);
+    layer->nhashes = nhashes;
+    float fill = measure_safe_fill(filter);
+    filter_free(filter);
+    return fill;
+}
+
+/* The last answer is kept. It must not be taken for that of a filter that differs in one field. */
+static void the_safe_fill_is_never_that_of_another_shape(void **state) {
+    (void)state;
+    float first = safe_fill_of(0.01, 7, 1024, CLASSIC);
+    assert_true(safe_fill_of(0.02, 7, 1024, CLASSIC) > first);
+    assert_true(safe_fill_of(0.01, 7, 1024, CLASSIC) == first);
+    assert_true(safe_fill_of(0.01, 8, 1024, CLASSIC) > first);
+    assert_true(safe_fill_of(0.01, 7, 1024, CLASSIC) == first);
+    float classic = safe_fill_of(1e-5, 8, 1024, CLASSIC);
+    assert_true(safe_fill_of(1e-5, 8, 1024, BLOCKED) > classic);
+    assert_true(safe_fill_of(0.005, 1, 144, CLASSIC) > 0);
+    assert_true(safe_fill_of(0.005, 1, 48, CLASSIC) == 0);
+}
+
 /* What INFO counts: at every number of set bits that adds bring, and after what is no add. */
 static void a_settled_filter_tells_the_state_without_arithmetic(void **state) {
     (void)state;
@@ -409,6 +435,7 @@ int main(void) {
         cmocka_unit_test(full_filters_are_never_overfilled_and_those_filled_twice_are),
         cmocka_unit_test(
             the_safe_fill_is_never_overfilled_and_above_half_or_close_to_the_first_that_is),
+        cmocka_unit_test(the_safe_fill_is_never_that_of_another_shape),
         cmocka_unit_test(a_settled_filter_tells_the_state_without_arithmetic),
         cmocka_unit_test(a_full_filter_is_below_its_safe_fill),
         cmocka_unit_test(nearly_full_is_over_nine_tenths_of_a_capacity_that_cannot_grow),
