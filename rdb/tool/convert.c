@@ -87,7 +87,7 @@ int merge_run(const struct options *options) {
     file_save(sum, format, &writing);
     report_filter("", sum, filter_items(sum));
     if (measure_is_overfilled(sum)) {
-        report_overfilled(options->output ? options->output : "standard output", "merged filter",
+        report_overfilled(options->output ? options->output : "standard output", true,
                           measure_error_rate(sum), measure_promise(sum));
     }
     filter_free(sum);

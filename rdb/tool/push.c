@@ -88,8 +88,7 @@ void push_filter(struct server *server, const struct filter *filter,
     if (options->merge) return; // the room is that of both
     note_room(filter, options->key);
     if (measure_is_overfilled(filter)) {
-        report_overfilled(options->key, "filter", measure_error_rate(filter),
-                          measure_promise(filter));
+        report_overfilled(options->key, false, measure_error_rate(filter), measure_promise(filter));
     }
 }
 

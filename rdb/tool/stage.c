@@ -133,7 +133,7 @@ static void merge_it(struct stage *stage) {
     stage_delete(stage);
     struct stats stats;
     if (stats_take(stage->server, stage->key, &stats) && stats.is_overfilled) {
-        report_overfilled(stage->key, "merged filter", stats.error_rate, stats.promised);
+        report_overfilled(stage->key, true, stats.error_rate, stats.promised);
     }
 }
 

@@ -38,7 +38,7 @@ SAID = re.compile(rb"(pushed: |pulled: |merged: )?[\d,]+ items(, (about )?[\d,]+
                   rb"|this is one node of a cluster: --cluster lists the filters of all nodes$"
                   rb"|\d+ more, which the user may not read$"
                   rb"|it grows as items come: --capacity, with their number, makes it smaller and faster$"
-                  rb"|.*: the (merged )?filter is overfilled: its error rate is now [\d.]+, promised [\d.]+ \(.*\)$"
+                  rb"|.*: the (merged )?filter is overfilled: its error rate is now [\d.e-]+, promised [\d.e-]+ \(.*\)$"
                   rb"|(copied|merged): [\d.]+ (bytes|[kMGT]B), \d+\.\d\d s$"
                   rb"|'.*' (has no room for more items|was sized without growth)"
                   rb"|the input is empty: (a filter without items was written|there is nothing to check|nothing was added)$")
