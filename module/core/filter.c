@@ -2,6 +2,7 @@
 
 #include "module/core/filter.h"
 
+#include "module/core/chain.h"
 #include "module/core/mem.h"
 #include "module/core/sizing.h"
 #include "module/core/window.h"
@@ -229,21 +230,12 @@ enum status filter_empty(struct filter *filter, bool *changed) {
 
 /* ---- Items ---------------------------------------------------------------------------------- */
 
-/* Whether any of the first n layers contains the item. The newest of them is probed first: it is
- * the largest, and holds the items that were added last. */
-static bool any_contains(const struct layer *layers, uint32_t n, struct hash hash) {
-    while (n-- > 0) {
-        if (layer_contains(&layers[n], hash)) return true;
-    }
-    return false;
-}
-
 bool filter_contains(const struct filter *filter, struct hash hash) {
-    return any_contains(filter->layers, filter->nlayers, hash);
+    return chain_contains(filter->layers, filter->nlayers, hash);
 }
 
 bool filter_older_contains(const struct filter *filter, struct hash hash) {
-    return any_contains(filter->layers, filter->nlayers - 1, hash);
+    return chain_contains(filter->layers, filter->nlayers - 1, hash);
 }
 
 bool filter_probed_contains(const struct filter *filter, const struct probe *probe, size_t i) {
@@ -271,8 +263,8 @@ enum status filter_probed_add(struct filter *filter, const struct probe *probe, 
     if (filter->nlayers > 1) {
         uint32_t first = window_newest(filter), nolder = filter->nlayers - 1;
         struct hash hash = probe->hashes[i];
-        older.is_in_generation = any_contains(filter->layers + first, nolder - first, hash);
-        older.is_before = any_contains(filter->layers, first, hash);
+        older.is_in_generation = chain_contains(filter->layers + first, nolder - first, hash);
+        older.is_before = chain_contains(filter->layers, first, hash);
     }
     return filter_add_newest(filter, probe, i, older, outcome);
 }
