@@ -20,7 +20,7 @@ int cmd_reserve(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
     if (error) return args_reply_error(ctx, error);
 
     struct key key;
-    if (!key_open_any(ctx, argv[1], FOR_WRITING, &key)) goto out;
+    if (!key_open_any(ctx, argv[1], FOR_ADDING, &key)) goto out;
     if (key.filter) {
         RedisModule_ReplyWithError(ctx, ERR_EXISTS);
         goto out;

@@ -155,7 +155,7 @@ int cmd_del(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
     if (argc < 3) return RedisModule_WrongArity(ctx);
     struct key key;
     size_t n = (size_t)argc - 2, nchanging = 0;
-    if (!key_open(ctx, argv[1], FOR_WRITING, &key) || !is_counting(&key, ERR_DEL_LAYOUT)) {
+    if (!key_open(ctx, argv[1], FOR_ADDING, &key) || !is_counting(&key, ERR_DEL_LAYOUT)) {
         key_close(&key);
         return REDISMODULE_OK;
     }
@@ -166,7 +166,6 @@ int cmd_del(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
     } else {
         for (size_t i = 0; i < n; i++) RedisModule_ReplyWithBool(ctx, 0);
     }
-    key.only_added = true; // and removed, which changes the newest layer too
     if (nchanging > 0) {
         replicate_removed(ctx, argv[1], changing, nchanging);
         key_close_changed(&key, "bf.del");

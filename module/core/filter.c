@@ -17,6 +17,15 @@ static bool params_are_valid(const struct filter_params *p) {
            limits_is_forgetting(p->layout, p->expansion, p->window, p->generations);
 }
 
+bool filter_params_are_equal(const struct filter_params *a, const struct filter_params *b) {
+    return a->capacity == b->capacity && a->error_rate == b->error_rate &&
+           a->bits_per_key == b->bits_per_key && a->expansion == b->expansion &&
+           a->layout == b->layout && a->scheme == b->scheme &&
+           memcmp(&a->seed, &b->seed, sizeof(a->seed)) == 0 && a->growth == b->growth &&
+           a->ratio == b->ratio && a->window == b->window && a->generations == b->generations &&
+           a->is_foreign == b->is_foreign;
+}
+
 static struct geometry filter_geometry(const struct filter *filter) {
     return (struct geometry){filter->layout, filter->scheme};
 }
@@ -83,20 +92,6 @@ struct filter *filter_new_bare(uint32_t nlayers) {
     return filter;
 }
 
-/* The bytes of a filter whose first layer, or each of whose generations, has this size. The product
- * cannot overflow: 65 * 2^60. */
-static uint64_t bytes_of_first(const struct filter_params *params, struct sizing size) {
-    uint64_t nlayers = params->window ? params->generations + 1 : 1;
-    return filter_structure_bytes(nlayers) + nlayers * layer_bytes_as(size.nbits, params->layout);
-}
-
-uint64_t filter_new_bytes(const struct filter_params *params) {
-    struct sizing size;
-    double rate;
-    if (!params_are_valid(params) || !size_first_layer(params, &size, &rate)) return UINT64_MAX;
-    return bytes_of_first(params, size);
-}
-
 /* Fills in the fields that the parameters give. */
 static void set_params(struct filter *filter, const struct filter_params *params) {
     filter->expansion = params->expansion;
@@ -113,8 +108,8 @@ static void set_params(struct filter *filter, const struct filter_params *params
     filter->window_capacity = params->window ? params->capacity : 0;
 }
 
-enum status filter_new(const struct filter_params *params, uint64_t max_bytes,
-                       struct filter **out) {
+enum status filter_shape(const struct filter_params *params, struct filter *shape,
+                         struct layer *layer) {
     if (!params_are_valid(params)) return STATUS_PARAM;
     struct geometry geometry = {params->layout, params->scheme};
     struct sizing size;
@@ -122,23 +117,58 @@ enum status filter_new(const struct filter_params *params, uint64_t max_bytes,
     if (!size_first_layer(params, &size, &rate)) {
         return sizing_max_bits(geometry) != SIZING_MAX_BITS ? STATUS_PARAM : STATUS_NOMEM;
     }
-    if (bytes_of_first(params, size) > max_bytes) return STATUS_NOMEM;
+    *layer = (struct layer){
+        .capacity = first_capacity(params), .error_rate = rate, .nhashes = size.nhashes};
+    layer_set_geometry(layer, geometry);
+    layer_set_nbits(layer, size.nbits);
+    *shape = (struct filter){.layers = layer, .nlayers = 1};
+    set_params(shape, params);
+    shape->loaded = filter_array_bytes(shape);
+    if (params->is_foreign && params->growth == GROWTH_HALVING) {
+        shape->redisbloom_growth = params->expansion ? params->expansion : 2;
+        layer->bits_per_item = sizing_redisbloom_bits(rate);
+    }
+    return STATUS_OK;
+}
 
+/* The bytes of a filter, or of a window all of whose generations are as its only one. */
+static uint64_t bytes_of_shape(const struct filter *shape) {
+    uint64_t bytes = filter_size_bytes(shape), base = filter_structure_bytes(0), all;
+    if (shape->window == 0) return bytes;
+    bool is_over = __builtin_mul_overflow(bytes - base, shape->generations + 1, &all);
+    return is_over || all > UINT64_MAX - base ? UINT64_MAX : base + all;
+}
+
+uint64_t filter_new_bytes(const struct filter_params *params) {
+    struct filter shape;
+    struct layer layer;
+    if (filter_shape(params, &shape, &layer) != STATUS_OK) return UINT64_MAX;
+    return bytes_of_shape(&shape);
+}
+
+enum status filter_new_shaped(const struct filter *shape, uint64_t max_bytes, struct filter **out) {
+    if (bytes_of_shape(shape) > max_bytes) return STATUS_NOMEM;
     struct filter *filter = filter_new_bare(1);
     if (!filter) return STATUS_NOMEM;
-    if (layer_init(&filter->layers[0], size, geometry, first_capacity(params), rate) != STATUS_OK) {
+    struct layer *layer = filter->layers;
+    *layer = shape->layers[0];
+    *filter = *shape;
+    filter->layers = layer;
+    layer->bits = mem_alloc_zeroed((size_t)layer_array_bytes(layer));
+    if (!layer->bits) {
         filter_free(filter);
         return STATUS_NOMEM;
     }
-    filter->nlayers = 1;
-    set_params(filter, params);
-    filter->loaded = filter_array_bytes(filter);
-    if (params->is_foreign && params->growth == GROWTH_HALVING) {
-        filter->redisbloom_growth = params->expansion ? params->expansion : 2;
-        filter->layers[0].bits_per_item = sizing_redisbloom_bits(rate);
-    }
     *out = filter;
     return STATUS_OK;
+}
+
+enum status filter_new(const struct filter_params *params, uint64_t max_bytes,
+                       struct filter **out) {
+    struct filter shape;
+    struct layer layer;
+    enum status st = filter_shape(params, &shape, &layer);
+    return st == STATUS_OK ? filter_new_shaped(&shape, max_bytes, out) : st;
 }
 
 enum status filter_copy(const struct filter *from, struct filter **out) {
@@ -415,28 +445,14 @@ static bool grow_without_bits(struct filter *shape, uint64_t items) {
     return true;
 }
 
-/* The bytes of a filter, or of a window all of whose generations are as its only one. */
-static uint64_t bytes_of_shape(const struct filter *shape) {
-    uint64_t bytes = filter_size_bytes(shape), base = filter_structure_bytes(0), all;
-    if (shape->window == 0) return bytes;
-    bool is_over = __builtin_mul_overflow(bytes - base, shape->generations + 1, &all);
-    return is_over || all > UINT64_MAX - base ? UINT64_MAX : base + all;
-}
-
 uint64_t filter_scaled_bytes(const struct filter_params *params, uint64_t items) {
-    struct sizing size;
-    double rate;
-    if (!params_are_valid(params) || !size_first_layer(params, &size, &rate)) return UINT64_MAX;
     struct filter *shape = filter_new_bare(1);
     if (!shape) return UINT64_MAX;
-    set_params(shape, params);
-    shape->nlayers = 1;
-    shape->layers[0] = (struct layer){.capacity = first_capacity(params), .error_rate = rate};
-    layer_set_geometry(&shape->layers[0], filter_geometry(shape));
-    layer_set_nbits(&shape->layers[0], size.nbits);
-    shape->layers[0].nhashes = size.nhashes;
-    if (params->window) items = (items - 1) / params->generations + 1; // a generation's share
-    uint64_t bytes = grow_without_bits(shape, items) ? bytes_of_shape(shape) : UINT64_MAX;
+    uint64_t bytes = UINT64_MAX;
+    if (filter_shape(params, shape, shape->layers) == STATUS_OK) {
+        if (params->window) items = (items - 1) / params->generations + 1; // a generation's share
+        if (grow_without_bits(shape, items)) bytes = bytes_of_shape(shape);
+    }
     filter_free(shape);
     return bytes;
 }

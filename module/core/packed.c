@@ -21,6 +21,8 @@ struct packed {
     uint8_t bits[];
 };
 
+_Static_assert(sizeof(struct packed) == PACKED_HEAD_BYTES, "packed.h draws the bytes");
+
 static size_t packed_size(uint64_t nbits) {
     return sizeof(struct packed) + (size_t)layer_bytes(nbits);
 }
@@ -35,12 +37,12 @@ static bool fits(const struct filter *f) {
            l->error_rate == filter_first_rate(f->error_rate, f->expansion);
 }
 
-void *packed_pack(struct filter *filter) {
-    if (!fits(filter)) return filter;
+/* A packed filter with the fields of this one, and any bits. NULL if there is no memory. */
+static struct packed *new_head(const struct filter *filter) {
     const struct layer *layer = &filter->layers[0];
     struct packed *packed = mem_alloc(packed_size(layer->nbits));
-    if (!packed) return filter;
-    if (filter->safe_fill == 0) filter->safe_fill = measure_safe_fill(filter);
+    if (!packed) return NULL;
+    float safe_fill = filter->safe_fill;
     *packed = (struct packed){.form = PACKED_FORM,
                               .nhashes = (uint8_t)layer->nhashes,
                               .expansion = (uint16_t)filter->expansion,
@@ -48,11 +50,34 @@ void *packed_pack(struct filter *filter) {
                               .capacity = (uint16_t)layer->capacity,
                               .items = (uint16_t)layer->items,
                               .ones = (uint16_t)layer->ones,
-                              .safe_fill = filter->safe_fill,
+                              .safe_fill = safe_fill ? safe_fill : measure_safe_fill(filter),
                               .error_rate = filter->error_rate};
-    memcpy(packed->bits, layer->bits, (size_t)layer_array_bytes(layer));
+    return packed;
+}
+
+void *packed_pack(struct filter *filter) {
+    struct packed *packed = fits(filter) ? new_head(filter) : NULL;
+    if (!packed) return filter;
+    memcpy(packed->bits, filter->layers[0].bits, (size_t)layer_array_bytes(&filter->layers[0]));
     filter_free(filter);
     return packed;
+}
+
+enum status packed_new(const struct filter *shape, uint64_t max_bytes, void **out) {
+    struct packed *packed = NULL;
+    if (fits(shape)) {
+        if (filter_size_bytes(shape) > max_bytes) return STATUS_NOMEM;
+        packed = new_head(shape);
+    }
+    if (packed) {
+        memset(packed->bits, 0, (size_t)layer_array_bytes(&shape->layers[0]));
+        *out = packed;
+        return STATUS_OK;
+    }
+    struct filter *filter;
+    enum status st = filter_new_shaped(shape, max_bytes, &filter);
+    if (st == STATUS_OK) *out = filter;
+    return st;
 }
 
 struct filter *packed_open(void *value, struct packed_view *view) {
