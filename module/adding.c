@@ -5,6 +5,7 @@
 #include "module/args_foreign.h"
 #include "module/config.h"
 #include "module/core/filter/window.h"
+#include "module/core/measure.h"
 #include "module/replay.h"
 #include "module/replicate.h"
 #include "module/reply.h"
@@ -16,9 +17,28 @@ static bool draw_seed(struct seed *out) {
     return getrandom(out->keys, sizeof(out->keys), 0) == (ssize_t)sizeof(out->keys);
 }
 
+/* The shape of the last filter that was created: most filters are created alike, and finding the
+ * shape takes as long as adding the first item. Commands run in one thread. */
+static struct {
+    bool is_set;
+    struct filter_params params;
+    struct filter filter;
+    struct layer layer;
+} last;
+
+static enum status find_shape(const struct filter_params *params) {
+    if (last.is_set && filter_params_are_equal(params, &last.params)) return STATUS_OK;
+    enum status st = filter_shape(params, &last.filter, &last.layer);
+    last.is_set = st == STATUS_OK;
+    if (!last.is_set) return st;
+    last.params = *params;
+    last.filter.safe_fill = measure_safe_fill(&last.filter);
+    return STATUS_OK;
+}
+
 bool adding_create(struct key *key, struct creation *creation) {
     struct filter_params *params = &creation->params;
-    struct filter *filter;
+    void *value;
     if (params->scheme == SCHEME_SIP13 && !creation->has_seed && !draw_seed(&params->seed)) {
         RedisModule_ReplyWithError(key->ctx, ERR_NO_SEED);
         return false;
@@ -28,12 +48,13 @@ bool adding_create(struct key *key, struct creation *creation) {
         RedisModule_ReplyWithError(key->ctx, ERR_SCALETO_LIMIT);
         return false;
     }
-    enum status st = filter_new(params, max_bytes, &filter);
+    enum status st = find_shape(params);
+    if (st == STATUS_OK) st = packed_new(&last.filter, max_bytes, &value);
     if (st != STATUS_OK) {
         reply_creation_error(key->ctx, st, params);
         return false;
     }
-    key_put(key, filter, false);
+    key_put(key, value, false);
     key->expires = creation->expires;
     return true;
 }
@@ -90,7 +111,6 @@ void adding_replicate_first(const struct adding *a) {
 
 void adding_close(struct adding *a) {
     metrics.adds += a->done - a->nfailed;
-    a->key.only_added = true;
     if (adding_is_change(a)) {
         key_close_changed(&a->key, a->nchanging ? "bf.add" : a->key.put ? "bf.reserve" : NULL);
     } else {

@@ -43,7 +43,7 @@ bool adding_prepare(struct adding *a);
  * that an add needs now. If it fails, sends the reply and returns false; the caller closes the key.
  * It is inline because BF.ADD on a filter without a window needs nothing but the key. */
 static inline bool adding_open(RedisModuleCtx *ctx, RedisModuleString *name, struct adding *a) {
-    if (!key_open(ctx, name, FOR_WRITING, &a->key)) return false;
+    if (!key_open(ctx, name, FOR_ADDING, &a->key)) return false;
     return (a->key.filter && a->key.filter->window == 0) || adding_prepare(a);
 }
 

@@ -69,30 +69,33 @@ enum option {
 
 #define BIT(option) (1U << (option))
 
+#define WORD(word) word, sizeof(word) - 1
+
 static const struct {
     const char *word;
+    size_t len;
     bool has_value;
 } OPTIONS[OPTION_COUNT] = {
-    [OPTION_CAPACITY] = {"CAPACITY", true},
-    [OPTION_ERROR] = {"ERROR", true},
-    [OPTION_BITSPERKEY] = {"BITSPERKEY", true},
-    [OPTION_EXPANSION] = {"EXPANSION", true},
-    [OPTION_NONSCALING] = {"NONSCALING", false},
-    [OPTION_LAYOUT] = {"LAYOUT", true},
-    [OPTION_HASH] = {"HASH", true},
-    [OPTION_SEED] = {"SEED", true},
-    [OPTION_TIGHTENING] = {"TIGHTENING", true},
-    [OPTION_VALIDATESCALETO] = {"VALIDATESCALETO", true},
-    [OPTION_WINDOW] = {"WINDOW", true},
-    [OPTION_GENERATIONS] = {"GENERATIONS", true},
-    [OPTION_EX] = {"EX", true},
-    [OPTION_PX] = {"PX", true},
-    [OPTION_PXAT] = {"PXAT", true},
-    [OPTION_NOCREATE] = {"NOCREATE", false},
-    [OPTION_ITEMS] = {"ITEMS", false},
-    [OPTION_REPLACE] = {"REPLACE", false},
-    [OPTION_VARIANT] = {"VARIANT", true},
-    [OPTION_DATA] = {"DATA", false},
+    [OPTION_CAPACITY] = {WORD("CAPACITY"), true},
+    [OPTION_ERROR] = {WORD("ERROR"), true},
+    [OPTION_BITSPERKEY] = {WORD("BITSPERKEY"), true},
+    [OPTION_EXPANSION] = {WORD("EXPANSION"), true},
+    [OPTION_NONSCALING] = {WORD("NONSCALING"), false},
+    [OPTION_LAYOUT] = {WORD("LAYOUT"), true},
+    [OPTION_HASH] = {WORD("HASH"), true},
+    [OPTION_SEED] = {WORD("SEED"), true},
+    [OPTION_TIGHTENING] = {WORD("TIGHTENING"), true},
+    [OPTION_VALIDATESCALETO] = {WORD("VALIDATESCALETO"), true},
+    [OPTION_WINDOW] = {WORD("WINDOW"), true},
+    [OPTION_GENERATIONS] = {WORD("GENERATIONS"), true},
+    [OPTION_EX] = {WORD("EX"), true},
+    [OPTION_PX] = {WORD("PX"), true},
+    [OPTION_PXAT] = {WORD("PXAT"), true},
+    [OPTION_NOCREATE] = {WORD("NOCREATE"), false},
+    [OPTION_ITEMS] = {WORD("ITEMS"), false},
+    [OPTION_REPLACE] = {WORD("REPLACE"), false},
+    [OPTION_VARIANT] = {WORD("VARIANT"), true},
+    [OPTION_DATA] = {WORD("DATA"), false},
 };
 
 /* The options that BF.RESERVE and BF.INSERT share. */
@@ -323,9 +326,19 @@ static const char *parse_value(const struct dialect *d, enum option option,
 
 /* ---- The options -------------------------------------------------------------------------- */
 
+/* Length and first letter tell nearly all words apart. Without that, two words took BF.INSERT 2,760
+ * instructions. */
+static inline bool is_option(unsigned i, const char *text, size_t len) {
+    const char *word = OPTIONS[i].word;
+    return OPTIONS[i].len == len && (text[0] | 0x20) == (word[0] | 0x20) &&
+           strncasecmp(text, word, len) == 0;
+}
+
 static enum option find_option(const struct dialect *d, const RedisModuleString *arg) {
+    size_t len;
+    const char *text = RedisModule_StringPtrLen(arg, &len);
     for (unsigned i = 0; i < OPTION_COUNT; i++) {
-        if ((d->options & BIT(i)) && args_is_word(arg, OPTIONS[i].word)) return (enum option)i;
+        if ((d->options & BIT(i)) && is_option(i, text, len)) return (enum option)i;
     }
     return OPTION_COUNT;
 }

@@ -4,6 +4,7 @@
 #include "module/args.h"
 #include "module/commands.h"
 #include "module/core/filter/window.h"
+#include "module/core/measure.h"
 #include "module/feed.h"
 #include "module/key.h"
 #include "module/replay.h"
@@ -156,7 +157,7 @@ int cmd_del(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
     if (argc < 3) return RedisModule_WrongArity(ctx);
     struct key key;
     size_t n = (size_t)argc - 2, nchanging = 0;
-    if (!key_open(ctx, argv[1], FOR_WRITING, &key) || !can_remove(&key, ERR_DEL_LAYOUT)) {
+    if (!key_open(ctx, argv[1], FOR_ADDING, &key) || !can_remove(&key, ERR_DEL_LAYOUT)) {
         key_close(&key);
         return REDISMODULE_OK;
     }
@@ -167,9 +168,9 @@ int cmd_del(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
     } else {
         for (size_t i = 0; i < n; i++) RedisModule_ReplyWithBool(ctx, 0);
     }
-    // It changes the newest layer only, too, but may end the state `overfilled`.
-    key.only_added = key.filter && key.filter->safe_fill >= 0;
     if (nchanging > 0) {
+        // A removal, unlike an add, may end the state `overfilled`.
+        if (key.filter->safe_fill < 0) measure_settle_fill(key.filter);
         replicate_removed(ctx, argv[1], changing, nchanging);
         key_close_changed(&key, "bf.del");
     } else {

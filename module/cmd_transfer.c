@@ -101,7 +101,7 @@ static bool load_piece(struct key *key, long long iterator, const char *data, si
     }
     *changed = result == CODEC_PIECE_STORED;
     // The rate of a foreign filter, which is complete from its header on, waits for the last piece.
-    key->only_added = (uint64_t)iterator - 1 != key->filter->loaded;
+    key->is_partial = (uint64_t)iterator - 1 != key->filter->loaded;
     key_count_completed(key);
     if (*changed || result == CODEC_PIECE_PRESENT) return true;
     RedisModule_ReplyWithError(key->ctx, piece_error(result));

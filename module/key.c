@@ -10,6 +10,51 @@
 #include "module/reply.h"
 #include "module/type.h"
 
+static bool is_writing(const struct key *key) {
+    return key->access == FOR_WRITING || key->access == FOR_ADDING;
+}
+
+/* ---- Counting for INFO bf -------------------------------------------------------------------- */
+
+/* Adds leave all layers but the newest as they are, and the counts that are settled are
+ * differences. So only the newest layer is counted where only that changes; in a non-scaling filter
+ * all are, since the log states their sum. */
+static uint32_t count_from(const struct key *key) {
+    const struct filter *filter = key->filter;
+    return key->access == FOR_ADDING && filter->expansion > 0 ? filter->nlayers - 1 : 0;
+}
+
+static struct usage usage_now(const struct key *key) {
+    return metrics_usage(key->value, key->filter, key->counted_from);
+}
+
+static void count(struct key *key) {
+    key->counted_from = count_from(key);
+    key->counted = usage_now(key);
+}
+
+static void settle(struct key *key) {
+    metrics_settle(&key->counted, usage_now(key));
+}
+
+/* From now on all layers are counted, also in a command that adds. */
+static void count_all(struct key *key) {
+    settle(key);
+    key->counted_from = 0;
+    key->counted = usage_now(key);
+}
+
+void key_count(struct key *key) {
+    key->access = FOR_WRITING;
+    count(key);
+}
+
+void key_count_completed(struct key *key) {
+    if (is_writing(key) || key->filter->is_loading) return;
+    key_count(key);
+    key->counted.full = key->counted.overfilled = 0; // while it was loading
+}
+
 /* ---- Opening -------------------------------------------------------------------------------- */
 
 static void set_value(struct key *key, void *value) {
@@ -44,8 +89,9 @@ bool key_open_any(RedisModuleCtx *ctx, RedisModuleString *name, enum access acce
     key->put = NULL;
     key->expires = 0;
     key->rotated = 0;
-    key->has_grown = key->has_many_layers = key->only_added = false;
+    key->has_grown = key->has_many_layers = key->is_partial = false;
     key->counted = (struct usage){0};
+    key->counted_from = 0;
     key->handle = access == FOR_READING ? RedisModule_OpenKey(ctx, name, REDISMODULE_READ)
                                         : open_to_write(ctx, name);
     if (!key->handle) return true;
@@ -56,19 +102,8 @@ bool key_open_any(RedisModuleCtx *ctx, RedisModuleString *name, enum access acce
         return false;
     }
     set_value(key, RedisModule_ModuleTypeGetValue(key->handle));
-    if (access == FOR_WRITING) key_count(key);
+    if (is_writing(key)) count(key);
     return true;
-}
-
-void key_count(struct key *key) {
-    key->access = FOR_WRITING;
-    key->counted = metrics_usage(key->value, key->filter);
-}
-
-void key_count_completed(struct key *key) {
-    if (key->access == FOR_WRITING || key->filter->is_loading) return;
-    key_count(key);
-    key->counted.full = key->counted.overfilled = 0; // while it was loading
 }
 
 bool key_open(RedisModuleCtx *ctx, RedisModuleString *name, enum access access, struct key *key) {
@@ -98,9 +133,9 @@ uint64_t key_size_bytes(const struct key *key) {
 
 /* ---- Changing ------------------------------------------------------------------------------- */
 
-void key_put(struct key *key, struct filter *filter, bool drops_ttl) {
-    key->put = filter;
-    key->filter = filter;
+void key_put(struct key *key, void *value, bool drops_ttl) {
+    key->put = value;
+    key->filter = packed_open(value, &key->view);
     key->drops_ttl = drops_ttl;
 }
 
@@ -113,15 +148,18 @@ static void replace_value(struct key *key, RedisModuleType *type, void *value) {
 }
 
 /* A packed filter has room for one layer only. An unpacked copy grows, and replaces it. */
-static enum status grow_packed(struct key *key, uint64_t max_bytes) {
-    packed_close(key->value, key->filter);
-    struct filter *unpacked = packed_unpack(key->value);
+static enum status grow_packed(struct key *key, void *packed, uint64_t max_bytes) {
+    packed_close(packed, key->filter);
+    struct filter *unpacked = packed_unpack(packed);
     if (!unpacked) return STATUS_NOMEM;
     enum status st = filter_grow(unpacked, max_bytes, LIMITS_MAX_LAYERS);
-    if (st == STATUS_OK) {
-        replace_value(key, type_of(unpacked), unpacked);
-    } else {
+    if (st != STATUS_OK) {
         filter_free(unpacked);
+    } else if (key->put) {
+        packed_free(packed);
+        key_put(key, unpacked, key->drops_ttl);
+    } else {
+        replace_value(key, type_of(unpacked), unpacked);
     }
     return st;
 }
@@ -129,17 +167,22 @@ static enum status grow_packed(struct key *key, uint64_t max_bytes) {
 enum status key_grow(struct key *key) {
     uint64_t max_bytes = config_max_bytes(key->ctx);
     bool had_many_layers = measure_has_many_layers(key->filter);
-    bool is_packed = !key->put && packed_is_packed(key->value);
-    enum status st = is_packed ? grow_packed(key, max_bytes)
-                               : filter_grow(key->filter, max_bytes, config_max_layers(key->ctx));
+    void *value = key->put ? key->put : key->value;
+    enum status st = packed_is_packed(value)
+                         ? grow_packed(key, value, max_bytes)
+                         : filter_grow(key->filter, max_bytes, config_max_layers(key->ctx));
     if (st != STATUS_OK) return st;
     key->has_grown = true;
-    if (!had_many_layers && measure_has_many_layers(key->filter)) key->has_many_layers = true;
+    if (!had_many_layers && measure_has_many_layers(key->filter)) {
+        key->has_many_layers = true;
+        count_all(key); // for the log
+    }
     return STATUS_OK;
 }
 
 enum status key_rotate(struct key *key, uint64_t start) {
     struct filter *dropped;
+    count_all(key);
     enum status st = window_rotate(key->filter, start, config_max_bytes(key->ctx), &dropped);
     if (st != STATUS_OK) return st;
     background_free(dropped);
@@ -149,13 +192,14 @@ enum status key_rotate(struct key *key, uint64_t start) {
 
 enum status key_drop(struct key *key, uint64_t start) {
     struct filter *dropped;
+    count_all(key);
     enum status st = window_drop(key->filter, start, &dropped);
     if (st == STATUS_OK) background_free(dropped);
     return st;
 }
 
 void key_delete(struct key *key) {
-    metrics_settle(&key->counted, metrics_usage(key->value, key->filter)); // what freeing subtracts
+    settle(key); // what freeing subtracts
     key->counted = (struct usage){0};
     RedisModule_UnlinkKey(key->handle);
     key->value = NULL;
@@ -167,8 +211,9 @@ void key_delete(struct key *key) {
 /* Gives the key the filter that was put. When a key is created, the server tells other modules. So
  * setting the value comes last. */
 static void install(struct key *key) {
-    RedisModuleType *type = type_of(key->put);
-    void *value = packed_pack(key->put);
+    RedisModuleType *type = type_of(key->filter);
+    packed_close(key->put, key->filter);
+    void *value = packed_is_packed(key->put) ? key->put : packed_pack(key->put);
     if (key->value && key->drops_ttl) {
         key->filter = packed_open(key->value, &key->view);
         key_delete(key);
@@ -179,7 +224,7 @@ static void install(struct key *key) {
     } else {
         replace_value(key, type, value);
     }
-    metrics_settle(&key->counted, metrics_usage(key->value, key->filter));
+    settle(key);
     if (is_new) RedisModule_ModuleTypeSetValue(key->handle, type, value);
 }
 
@@ -196,17 +241,17 @@ static void store(struct key *key) {
             set_value(key, value);
         }
     }
-    metrics_settle(&key->counted, metrics_usage(key->value, key->filter));
+    settle(key);
 }
 
 void key_close(struct key *key) {
     if (key->put) {
         install(key);
-    } else if (key->value && key->access == FOR_WRITING) {
+    } else if (key->value && is_writing(key)) {
         store(key);
     }
     RedisModule_CloseKey(key->handle);
-    if (key->access == FOR_WRITING) key->filter = key->put = NULL;
+    if (is_writing(key)) key->filter = key->put = NULL;
 }
 
 /* Sets the TTL of a new key. Setting its value let other modules run, so the key is opened again,
@@ -226,8 +271,8 @@ static void announce(const struct key *key, const char *event) {
 }
 
 static void settle_fill(const struct key *key) {
-    bool has_new_layers = key->put || key->has_grown || key->rotated;
-    if (key->only_added && !has_new_layers) {
+    bool has_only_added = key->access == FOR_ADDING && !key->has_grown && !key->rotated;
+    if (has_only_added || key->is_partial) {
         measure_note_add(key->filter);
     } else {
         measure_settle_fill(key->filter);
@@ -235,7 +280,7 @@ static void settle_fill(const struct key *key) {
 }
 
 void key_close_changed(struct key *key, const char *event) {
-    if (key->access == FOR_WRITING) settle_fill(key);
+    if (is_writing(key)) settle_fill(key);
     uint64_t was_full = key->counted.full;
     const char *remedy = log_remedy(key->filter);
     key_close(key);

@@ -23,6 +23,7 @@
 enum access {
     FOR_READING,
     FOR_WRITING,
+    FOR_ADDING,  // writing in a command that changes no layer but the newest and those it begins
     FOR_FILLING, // writing pieces into a filter that is loading: see key_count
     AS_SOURCE,   // reading in a command that writes: a missing key is not announced as a miss
 };
@@ -34,15 +35,16 @@ struct key {
     enum access access;
     void *value;             // what the key holds (packed.h), or NULL
     struct filter *filter;   // the value, opened; after key_put, the filter that was put
-    struct filter *put;      // the filter that the key gets when it is closed, or NULL
+    void *put;               // the value that the key gets when it is closed, or NULL
     bool drops_ttl;          // with `put`: the key loses its TTL
     long long expires;       // with `put`: the key gets this TTL, in ms since the epoch; 0: none
     uint64_t rotated;        // the start of the generation that the command began; 0: none
     bool has_grown;          // the command appended a layer
     bool has_many_layers;    // that took the filter into the state `many layers`
-    bool only_added;         // the command changed no layer but the newest and those it began
+    bool is_partial;         // pieces of the filter are missing: its rate waits for the last one
     struct packed_view view; // the memory of `filter` if the value is packed
-    struct usage counted;    // FOR_WRITING: what INFO bf counts for this key so far
+    struct usage counted;    // writing: what INFO bf counts for this key so far,
+    uint32_t counted_from;   // of the layers from this one on
 };
 
 /* Opens a key that holds a filter or nothing; for nothing, key->filter is NULL. If the key holds
@@ -69,10 +71,11 @@ void key_count_completed(struct key *key);
  * afterwards runs no code of other modules. */
 bool key_exists(RedisModuleCtx *ctx, RedisModuleString *name);
 
-/* Sets the filter that the key will hold when it is closed. key->filter is that filter from now on;
- * the key's old value stays until the key is closed. Unless the key drops its TTL too, the old and
- * the new filter must be of the same type: both foreign, or neither. */
-void key_put(struct key *key, struct filter *filter, bool drops_ttl);
+/* Sets the value that the key will hold when it is closed: a filter, or a packed one if the key
+ * holds nothing. key->filter is that filter from now on; the key's old value stays until the key is
+ * closed. Unless the key drops its TTL too, the old and the new filter must be of the same type:
+ * both foreign, or neither. */
+void key_put(struct key *key, void *value, bool drops_ttl);
 
 /* The key's filter as lookups see it now: without a window's generations that are over. NULL if the
  * key holds none, or all are over. The clock is read once, and only for a window. */

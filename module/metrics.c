@@ -13,7 +13,7 @@ static struct { atomic_uint_fast64_t filters, layers, items, bytes, full, overfi
 
 static struct usage usage_of(const void *value) {
     struct packed_view view;
-    return metrics_usage(value, packed_view(value, &view));
+    return metrics_usage(value, packed_view(value, &view), 0);
 }
 
 void metrics_hold(void *value) {

@@ -45,17 +45,23 @@ static inline bool metrics_is_overfilled(const struct filter *filter) {
     return measure_is_settled(filter) ? filter->safe_fill < 0 : measure_is_overfilled(filter);
 }
 
-/* The usage of one value; `filter` is the same value, opened. All counts are 0 if value is NULL. A
- * filter that is still loading has no state. */
-static inline struct usage metrics_usage(const void *value, const struct filter *filter) {
+/* The usage of one value; `filter` is the same value, opened. Layers, items and bytes are of its
+ * layers from this one on. All counts are 0 if value is NULL. A filter that is still loading has no
+ * state. */
+static inline struct usage metrics_usage(const void *value, const struct filter *filter,
+                                         uint32_t from) {
     if (!value) return (struct usage){0};
     bool is_overfilled = !filter->is_loading && metrics_is_overfilled(filter);
-    return (struct usage){.filters = 1,
-                          .layers = filter->nlayers,
-                          .items = filter_items(filter),
-                          .bytes = packed_size_bytes(value),
+    struct usage usage = {.filters = 1,
+                          .layers = filter->nlayers - from,
+                          .bytes = packed_structure_bytes(value),
                           .full = !filter->is_loading && !is_overfilled && measure_is_full(filter),
                           .overfilled = is_overfilled};
+    for (uint32_t i = from; i < filter->nlayers; i++) {
+        usage.items += filter->layers[i].items;
+        usage.bytes += layer_array_bytes(&filter->layers[i]);
+    }
+    return usage;
 }
 
 /* Replaces *counted by `now`, in metrics_held and in *counted itself. Main thread only. */

@@ -10,24 +10,24 @@
 
 /* ---- A new filter --------------------------------------------------------------------------- */
 
-/* The words of a command, for RedisModule_Replicate. */
+/* The words of a command, for RedisModule_Replicate. They belong to no command's context. */
 struct words {
-    RedisModuleCtx *ctx;
     RedisModuleString *word[24]; // more than a creation has
     size_t n;
 };
 
 static void add_word(struct words *words, const char *text) {
-    words->word[words->n++] = RedisModule_CreateString(words->ctx, text, strlen(text));
+    words->word[words->n++] = RedisModule_CreateString(NULL, text, strlen(text));
 }
 
 static void add_number(struct words *words, const char *name, long long number) {
     if (name) add_word(words, name);
-    words->word[words->n++] = RedisModule_CreateStringFromLongLong(words->ctx, number);
+    words->word[words->n++] = RedisModule_CreateStringFromLongLong(NULL, number);
 }
 
 static void words_clear(struct words *words) {
-    for (size_t i = 0; i < words->n; i++) RedisModule_FreeString(words->ctx, words->word[i]);
+    for (size_t i = 0; i < words->n; i++) RedisModule_FreeString(NULL, words->word[i]);
+    words->n = 0;
 }
 
 /* The error rate or the bits per key with 17 digits, which parse to the same number. */
@@ -102,9 +102,59 @@ static void add_insert_options(struct words *words, const struct creation *creat
     ROWS[params->origin].add_options(words, creation);
 }
 
+/* The words of BF.INSERT between the key and the items. */
+static void add_insert_words(struct words *words, const struct creation *creation) {
+    add_insert_options(words, creation);
+    add_word(words, "ITEMS");
+}
+
+/* The words of BF.RESERVE after the key. */
+static void add_reserve_words(struct words *words, const struct creation *creation) {
+    const struct filter_params *params = &creation->params;
+    bool by_bits = params->bits_per_key != 0;
+    add_promise(words, by_bits ? "BITSPERKEY" : NULL,
+                by_bits ? params->bits_per_key : params->error_rate);
+    add_number(words, NULL, (long long)params->capacity);
+    ROWS[params->origin].add_options(words, creation);
+}
+
+/* Making the words takes a third of a creation, and most creations have those of the one before. So
+ * the last ones are kept, unless a seed or a time among them makes every creation different. The
+ * module cannot be unloaded, so they are never released. */
+static struct {
+    void (*add)(struct words *words, const struct creation *creation); // NULL: no words are kept
+    struct filter_params params;
+    struct words words;
+} kept;
+
+static bool is_worth_keeping(const struct creation *creation) {
+    const struct filter_params *params = &creation->params;
+    return creation->expires == 0 && params->scheme != SCHEME_SIP13 &&
+           !origin_row(params->origin)->is_foreign;
+}
+
+/* The words that `add` makes for a creation. *room has those that are not kept; the caller clears
+ * it afterwards. */
+static const struct words *words_of(const struct creation *creation,
+                                    void (*add)(struct words *, const struct creation *),
+                                    struct words *room) {
+    room->n = 0;
+    if (!is_worth_keeping(creation)) {
+        add(room, creation);
+        return room;
+    }
+    if (kept.add != add || !filter_params_are_equal(&kept.params, &creation->params)) {
+        words_clear(&kept.words);
+        add(&kept.words, creation);
+        kept.add = add;
+        kept.params = creation->params;
+    }
+    return &kept.words;
+}
+
 static void insert_nothing(RedisModuleCtx *ctx, RedisModuleString *name,
                            const struct creation *creation) {
-    struct words words = {.ctx = ctx};
+    struct words words = {.n = 0};
     add_insert_options(&words, creation);
     RedisModule_Replicate(ctx, "BF.INSERT", "sv", name, words.word, words.n);
     words_clear(&words);
@@ -112,27 +162,27 @@ static void insert_nothing(RedisModuleCtx *ctx, RedisModuleString *name,
 
 void replicate_reserve(RedisModuleCtx *ctx, RedisModuleString *name,
                        const struct creation *creation) {
-    const struct filter_params *params = &creation->params;
-    if (!ROWS[params->origin].reserves) {
+    if (!ROWS[creation->params.origin].reserves) {
         insert_nothing(ctx, name, creation);
         return;
     }
-    struct words words = {.ctx = ctx};
-    bool by_bits = params->bits_per_key != 0;
-    add_promise(&words, by_bits ? "BITSPERKEY" : NULL,
-                by_bits ? params->bits_per_key : params->error_rate);
-    add_number(&words, NULL, (long long)params->capacity);
-    ROWS[params->origin].add_options(&words, creation);
-    RedisModule_Replicate(ctx, "BF.RESERVE", "sv", name, words.word, words.n);
-    words_clear(&words);
+    struct words room;
+    const struct words *words = words_of(creation, add_reserve_words, &room);
+    RedisModule_Replicate(ctx, "BF.RESERVE", "sv", name, words->word, words->n);
+    words_clear(&room);
 }
 
+/* An "s" for a single item: the server copies its list of words for each "v" of more than one. */
 void replicate_creation(RedisModuleCtx *ctx, RedisModuleString *name,
                         const struct creation *creation, RedisModuleString **items, size_t n) {
-    struct words words = {.ctx = ctx};
-    add_insert_options(&words, creation);
-    RedisModule_Replicate(ctx, "BF.INSERT", "svcv", name, words.word, words.n, "ITEMS", items, n);
-    words_clear(&words);
+    struct words room;
+    const struct words *words = words_of(creation, add_insert_words, &room);
+    if (n == 1) {
+        RedisModule_Replicate(ctx, "BF.INSERT", "svs", name, words->word, words->n, items[0]);
+    } else {
+        RedisModule_Replicate(ctx, "BF.INSERT", "svv", name, words->word, words->n, items, n);
+    }
+    words_clear(&room);
 }
 
 /* ---- A window's step ------------------------------------------------------------------------ */

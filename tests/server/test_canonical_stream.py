@@ -160,6 +160,88 @@ def test_a_script_and_a_transaction_reach_the_stream_in_the_same_words(call, str
     assert_creates(commands[2:], "fresh", ["d"])
 
 
+# A creation's parameters, and others that differ in one of them each.
+BASE = {"CAPACITY": "100", "ERROR": "0.01", "EXPANSION": "2", "LAYOUT": "CLASSIC", "HASH": "XXH64"}
+SEED = "5a" * 32
+OTHERS = [
+    {**BASE, "CAPACITY": "101"},
+    {**BASE, "ERROR": "0.02"},
+    {name: value for name, value in {**BASE, "BITSPERKEY": "10"}.items() if name != "ERROR"},
+    {name: value for name, value in {**BASE, "BITSPERKEY": "12"}.items() if name != "ERROR"},
+    {**BASE, "EXPANSION": "3"},
+    {**BASE, "EXPANSION": "0"},
+    {**BASE, "LAYOUT": "BLOCKED"},
+    {**BASE, "LAYOUT": "COUNTING", "EXPANSION": "0"},
+    {**BASE, "HASH": "FNV1A"},
+    {**BASE, "HASH": "SIP13", "SEED": SEED},
+    {**BASE, "HASH": "SIP13", "SEED": "a5" * 32},
+    {**BASE, "PXAT": "9000000000000"},
+    {**BASE, "PXAT": "9000000000001"},
+]
+WINDOWS = [
+    {**BASE, "WINDOW": "60", "GENERATIONS": "4"},
+    {**BASE, "WINDOW": "61", "GENERATIONS": "4"},
+    {**BASE, "WINDOW": "60", "GENERATIONS": "5"},
+]
+
+
+def options_of(parameters):
+    """The options of BF.RESERVE and BF.INSERT, in the stream's order."""
+    order = ["EXPANSION", "LAYOUT", "HASH", "SEED", "WINDOW", "GENERATIONS", "PXAT"]
+    return [word for name in order if name in parameters for word in (name, parameters[name])]
+
+
+def promise_of(parameters):
+    """The promise as it was sent, and as the stream has it: the double's 17 digits."""
+    name = "ERROR" if "ERROR" in parameters else "BITSPERKEY"
+    return name, parameters[name], "%.17g" % float(parameters[name])
+
+
+def reserve(call, key, parameters):
+    """Creates a filter. Returns what the stream must have."""
+    name, sent, stated = promise_of(parameters)
+    word = [name] if name == "BITSPERKEY" else []
+    rest = [parameters["CAPACITY"], *options_of(parameters)]
+    assert call("BF.RESERVE", key, *word, sent, *rest) == OK
+    return ["BF.RESERVE", key, *word, stated, *rest]
+
+
+def insert(call, key, parameters, items):
+    name, sent, stated = promise_of(parameters)
+    capacity, options = ["CAPACITY", parameters["CAPACITY"], name], options_of(parameters)
+    assert call("BF.INSERT", key, *capacity, sent, *options, "ITEMS", *items).plain == [1] * len(items)
+    return ["BF.INSERT", key, *capacity, stated, *options, "ITEMS", *items]
+
+
+@pytest.mark.parametrize("between", (["a"], ["a", "b", "c"]), ids=("one item", "three items"))
+def test_a_creation_that_follows_another_has_its_own_words(call, stream, between):
+    expected = []
+    for i, other in enumerate(OTHERS):
+        for j, parameters in enumerate((BASE, other, BASE, BASE, other, other)):
+            expected.append(reserve(call, "r%d.%d" % (i, j), parameters))
+            expected.append(insert(call, "i%d.%d" % (i, j), parameters, between))
+        for j, parameters in enumerate((BASE, other, BASE, BASE, other, other)):
+            expected.append(insert(call, "j%d.%d" % (i, j), parameters, between))
+    assert [words_of(command) for command in stream.take()] == expected
+
+
+def test_a_window_that_follows_another_has_its_own_words(call, stream):
+    expected = []
+    for i, other in enumerate(WINDOWS):
+        for j, parameters in enumerate((other, BASE, other, *WINDOWS)):
+            expected.append(reserve(call, "r%d.%d" % (i, j), parameters))
+    assert [words_of(command) for command in stream.take()] == expected
+
+
+def test_a_creation_by_a_changed_setting_has_the_settings_words(call, stream):
+    for i, size in enumerate(("100", "100", "200", "100")):
+        assert call("CONFIG", "SET", "bf.initial-size", size) == OK
+        assert call("BF.ADD", "k%d" % i, "a") == ONE
+        ((name, _, capacity, value, *_),) = map(words_of, stream.take())
+        assert (name, capacity, value) == ("BF.INSERT", "CAPACITY", size)
+        assert call("BF.INFO", "k%d" % i, "CAPACITY").plain == [int(size)]
+
+
 # ---- Nothing acknowledged is lost ----------------------------------------------------------------
 
 

@@ -297,8 +297,35 @@ static void copies_grow_alike(void **state) {
     filter_free(filter);
 }
 
+/* Every field makes a difference: a filter must never be taken for another. */
+static void parameters_that_differ_in_one_field_are_not_equal(void **state) {
+    (void)state;
+    const struct filter_params base = {.capacity = 7, .error_rate = 0.01, .seed = ITEM_SEED};
+    struct filter_params others[14];
+    for (size_t i = 0; i < COUNT(others); i++) others[i] = base;
+    others[1].capacity++;
+    others[2].error_rate = 0.02;
+    others[3].bits_per_key = 10;
+    others[4].expansion++;
+    others[5].layout = LAYOUT_BLOCKED;
+    others[6].scheme = SCHEME_SIP13;
+    others[7].seed.keys[0]++;
+    others[8].seed.keys[3]++;
+    others[9].origin = ORIGIN_REDISBLOOM;
+    others[10].ratio = 0.5;
+    others[11].window = 60;
+    others[12].generations = 4;
+    others[13].origin = ORIGIN_VALKEYBLOOM;
+    for (size_t i = 0; i < COUNT(others); i++) {
+        for (size_t j = 0; j < COUNT(others); j++) {
+            assert_int_equal(filter_params_are_equal(&others[i], &others[j]), i == j);
+        }
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(parameters_that_differ_in_one_field_are_not_equal),
         spied(random_adds_and_lookups_agree_with_a_plain_set_while_it_grows),
         spied(random_operations_agree_with_a_plain_set_however_it_is_made),
         spied(fresh_filter_is_one_empty_layer),

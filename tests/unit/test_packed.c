@@ -77,6 +77,32 @@ static void filters_of_all_shapes_come_back_as_they_went(void **state) {
     assert_true(packed > shapes / 4 && packed < shapes); // otherwise the test would show little
 }
 
+/* packed_new: the value that filter_new and packed_pack make in two steps. */
+static void a_value_made_from_a_shape_is_the_one_that_was_packed(void **state) {
+    (void)state;
+    size_t packed = 0, made = 0;
+    for (uint64_t capacity = 1; capacity < 3000; capacity += 1 + capacity / 3) {
+        for (size_t i = 0; i < COUNT(RATES); i++, made++) {
+            struct filter_params params = {
+                .capacity = capacity, .error_rate = RATES[i], .expansion = EXPANSIONS[i]};
+            struct filter shape;
+            struct layer layer;
+            struct packed_view views[2];
+            assert_int_equal(filter_shape(&params, &shape, &layer), STATUS_OK);
+            void *fresh, *expected = packed_pack(filter_of(params));
+            uint64_t bytes = filter_new_bytes(&params);
+            assert_int_equal(packed_new(&shape, bytes - 1, &fresh), STATUS_NOMEM);
+            assert_int_equal(packed_new(&shape, bytes, &fresh), STATUS_OK);
+            assert_int_equal(packed_is_packed(fresh), packed_is_packed(expected));
+            assert_true(is_same(packed_view(fresh, &views[0]), packed_view(expected, &views[1])));
+            packed += packed_is_packed(fresh);
+            packed_free(fresh);
+            packed_free(expected);
+        }
+    }
+    assert_true(packed > made / 4 && packed < made);
+}
+
 /* The last sizes that fit and the first that do not, made by hand: sizes by error rate are odd. */
 static void filters_up_to_packed_max_bits_are_packed_and_not_one_bit_more(void **state) {
     (void)state;
@@ -356,6 +382,7 @@ static void unpack_out_of_memory_is_null_and_keeps_the_value(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         spied(filters_of_all_shapes_come_back_as_they_went),
+        spied(a_value_made_from_a_shape_is_the_one_that_was_packed),
         spied(filters_up_to_packed_max_bits_are_packed_and_not_one_bit_more),
         spied(the_largest_counts_survive),
         spied(filters_by_bits_per_key_stay_whole),

@@ -2,6 +2,7 @@
 
 #include "module/core/filter/batch.h"
 
+#include "module/core/filter/chain.h"
 #include "module/core/filter/window.h"
 
 #include <string.h>
@@ -33,66 +34,42 @@ static struct probe *take(struct batch *batch, struct feed *feed) {
 
 /* ---- Chains --------------------------------------------------------------------------------- */
 
-/* The items of a group that no layer has contained so far, on their way through one layer. */
-struct crossing {
-    struct probe probe;
-    uint8_t items[PROBE_ITEMS]; // their indexes in the group
-};
-
-static void enter(const struct layer *layer, const struct hash *hashes, size_t n, const bool *found,
-                  struct crossing *out) {
-    out->probe.n = 0;
-    for (size_t i = 0; i < n; i++) {
-        if (found[i]) continue;
-        out->items[out->probe.n] = (uint8_t)i;
-        out->probe.hashes[out->probe.n++] = hashes[i];
-    }
-    layer_probe_first(layer, &out->probe);
-}
-
-static void leave(const struct layer *layer, const struct crossing *crossing, bool *found) {
-    bool contained[PROBE_ITEMS];
-    layer_probe_contains(layer, &crossing->probe, contained);
-    for (size_t i = 0; i < crossing->probe.n; i++) found[crossing->items[i]] |= contained[i];
-}
-
-/* Looks up a group of items in a run of layers, the last one first. found[i] becomes true if one of
- * them contains item i; items that are found already are left out. The layers are a pipeline of
- * their own, so that the lines of three of them are under way together:
+/* Looks up some items of a group in a run of CHAIN_LAYERS layers at most:
  *
- *                   step 1     step 2     step 3     step 4     step 5
- *   last layer      first      rest       answer
- *   the one before             first      rest       answer
- *   ...                                   first      rest       answer
+ *            step 1     step 2     step 3     step 4     step 5
+ *   item 0   first      second     third      answer
+ *   item 1              first      second     third      answer
+ *   item 2                         first      second     third
  */
+static void cross(const struct layer *layers, uint32_t nlayers, const struct hash *hashes,
+                  const uint8_t *items, size_t n, bool *found) {
+    struct chain_probe probes[4]; // that of item i is i % 4
+    for (size_t i = 0; n > 0 && i < n + 3; i++) {
+        if (i < n) chain_first(&probes[i % 4], layers, nlayers, hashes[items[i]]);
+        if (i >= 1 && i - 1 < n) chain_second(&probes[(i - 1) % 4]);
+        if (i >= 2 && i - 2 < n) chain_third(&probes[(i - 2) % 4]);
+        if (i >= 3) found[items[i - 3]] = chain_answer(&probes[(i - 3) % 4]);
+    }
+}
+
+/* Looks up a group of items in a run of layers, the newest first. found[i] becomes true if one of
+ * them contains item i; items that are found already are left out. */
 static void look_up_chain(const struct layer *layers, uint32_t nlayers, const struct hash *hashes,
                           size_t n, bool *found) {
-    struct crossing crossings[3]; // that of layer i is i % 3
-    if (nlayers == 0) return;
-    for (uint32_t i = nlayers + 2; i-- > 0;) { // the layers i - 2, i - 1 and i take their steps
-        if (i >= 2) enter(&layers[i - 2], hashes, n, found, &crossings[(i - 2) % 3]);
-        if (i >= 1 && i - 1 < nlayers)
-            layer_probe_rest(&layers[i - 1], &crossings[(i - 1) % 3].probe);
-        if (i < nlayers) leave(&layers[i], &crossings[i % 3], found);
-    }
-}
-
-/* Prefetches what look_up_chain reads first. */
-static void prefetch_chain(const struct layer *layers, uint32_t nlayers, const struct probe *probe,
-                           const bool *skipped) {
-    for (size_t i = 0; nlayers > 0 && i < probe->n; i++) {
-        if (!skipped || !skipped[i]) layer_prefetch_first(&layers[nlayers - 1], probe->hashes[i]);
+    while (nlayers > 0) {
+        uint32_t some = nlayers < CHAIN_LAYERS ? nlayers : CHAIN_LAYERS;
+        uint8_t items[PROBE_ITEMS];
+        size_t nitems = 0;
+        for (size_t i = 0; i < n; i++) {
+            items[nitems] = (uint8_t)i;
+            nitems += !found[i];
+        }
+        nlayers -= some;
+        cross(layers + nlayers, some, hashes, items, nitems, found);
     }
 }
 
 /* ---- Lookups -------------------------------------------------------------------------------- */
-
-/* Reads the first bits in the newest layer. An item that fails there can only be in an older layer,
- * so its first lines in the next older one are prefetched now. */
-static void probe_rest(const struct filter *filter, struct probe *probe) {
-    layer_probe_rest(filter_newest(filter), probe);
-    prefetch_chain(filter->layers, filter->nlayers - 1, probe, probe->passes);
-}
 
 static void answer(const struct filter *filter, const struct probe *probe, bool *contained) {
     layer_probe_contains(filter_newest(filter), probe, contained);
@@ -105,7 +82,7 @@ static void answer(const struct filter *filter, const struct probe *probe, bool 
 static size_t look_up_group(struct batch *batch, struct probe *coming, struct outcome *outcomes) {
     const struct filter *filter = batch->filter;
     layer_probe_first(filter_newest(filter), coming);
-    probe_rest(filter, earlier(batch, 1));
+    layer_probe_rest(filter_newest(filter), earlier(batch, 1));
     struct probe *eldest = earlier(batch, 2);
     bool contained[PROBE_ITEMS];
     answer(filter, eldest, contained);
@@ -118,11 +95,6 @@ static size_t look_up_group(struct batch *batch, struct probe *coming, struct ou
 /* The probe whose items are added in this call. */
 static struct probe *adding(struct batch *batch) {
     return earlier(batch, layout_row(batch->filter->layout)->probes_ahead);
-}
-
-static void probe_all(const struct filter *filter, struct probe *probe) {
-    layer_probe_all(filter_newest(filter), probe);
-    prefetch_chain(filter->layers, filter->nlayers - 1, probe, NULL);
 }
 
 /* Looks up the probe's items from `from` on in all layers but the newest, which adds do not change.
@@ -193,7 +165,7 @@ static size_t add_group(struct batch *batch, struct probe *coming, struct feed *
     struct filter *filter = batch->filter;
     const struct probe *probe = adding(batch);
     if (!is_simple(filter, probe)) {
-        probe_all(filter, coming);
+        layer_probe_all(filter_newest(filter), coming);
         size_t n = probe->n;
         add_slowly(batch, feed, has_ended);
         return n;

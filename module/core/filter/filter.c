@@ -2,6 +2,7 @@
 
 #include "module/core/filter/filter.h"
 
+#include "module/core/filter/chain.h"
 #include "module/core/filter/window.h"
 #include "module/core/math/sizing.h"
 #include "module/core/mem.h"
@@ -14,6 +15,14 @@ static bool params_are_valid(const struct filter_params *p) {
            limits_is_geometry((struct geometry){p->layout, p->scheme}) &&
            (p->expansion <= LIMITS_MAX_EXPANSION || origin_row(p->origin)->is_foreign) &&
            limits_is_forgetting(p->layout, p->expansion, p->window, p->generations);
+}
+
+bool filter_params_are_equal(const struct filter_params *a, const struct filter_params *b) {
+    return a->capacity == b->capacity && a->error_rate == b->error_rate &&
+           a->bits_per_key == b->bits_per_key && a->expansion == b->expansion &&
+           a->layout == b->layout && a->scheme == b->scheme &&
+           memcmp(&a->seed, &b->seed, sizeof(a->seed)) == 0 && a->origin == b->origin &&
+           a->ratio == b->ratio && a->window == b->window && a->generations == b->generations;
 }
 
 static struct geometry filter_geometry(const struct filter *filter) {
@@ -74,20 +83,6 @@ struct filter *filter_new_bare(uint32_t nlayers) {
     return filter;
 }
 
-/* The bytes of a filter whose first layer, or each of whose generations, has this size. The product
- * cannot overflow: 65 * 2^60. */
-static uint64_t bytes_of_first(const struct filter_params *params, struct sizing size) {
-    uint64_t nlayers = params->window ? params->generations + 1 : 1;
-    return filter_structure_bytes(nlayers) + nlayers * layout_bytes(params->layout, size.nbits);
-}
-
-uint64_t filter_new_bytes(const struct filter_params *params) {
-    struct sizing size;
-    double rate;
-    if (!params_are_valid(params) || !filter_first_layer(params, &size, &rate)) return UINT64_MAX;
-    return bytes_of_first(params, size);
-}
-
 /* Fills in the fields that the parameters give. */
 static void set_params(struct filter *filter, const struct filter_params *params) {
     filter->expansion = params->expansion;
@@ -104,17 +99,24 @@ static void set_params(struct filter *filter, const struct filter_params *params
     filter->window_capacity = params->window ? params->capacity : 0;
 }
 
-/* Makes a layer of the filter's, without its time. */
-static enum status make_layer(const struct filter *filter, uint64_t capacity, double rate,
-                              struct sizing size, struct layer *out) {
+/* A layer of the filter's, without bits and time. */
+static struct layer describe_layer(const struct filter *filter, uint64_t capacity, double rate,
+                                   struct sizing size) {
     const struct origin_row *row = origin_row(filter->origin);
-    enum status st = layer_init(out, size, filter_geometry(filter), capacity, rate);
-    if (st == STATUS_OK && row->bits_per_item) out->bits_per_item = row->bits_per_item(rate);
-    return st;
+    struct layer layer = {.capacity = capacity, .error_rate = rate, .nhashes = size.nhashes};
+    if (row->bits_per_item) layer.bits_per_item = row->bits_per_item(rate);
+    layer_set_geometry(&layer, filter_geometry(filter));
+    layer_set_nbits(&layer, size.nbits);
+    return layer;
 }
 
-enum status filter_new(const struct filter_params *params, uint64_t max_bytes,
-                       struct filter **out) {
+static enum status give_bits(struct layer *layer) {
+    layer->bits = mem_alloc_zeroed((size_t)layer_array_bytes(layer));
+    return layer->bits ? STATUS_OK : STATUS_NOMEM;
+}
+
+enum status filter_shape(const struct filter_params *params, struct filter *shape,
+                         struct layer *layer) {
     if (!params_are_valid(params)) return STATUS_PARAM;
     struct geometry geometry = {params->layout, params->scheme};
     struct sizing size;
@@ -122,20 +124,50 @@ enum status filter_new(const struct filter_params *params, uint64_t max_bytes,
     if (!filter_first_layer(params, &size, &rate)) {
         return sizing_max_bits(geometry) != SIZING_MAX_BITS ? STATUS_PARAM : STATUS_NOMEM;
     }
-    if (bytes_of_first(params, size) > max_bytes) return STATUS_NOMEM;
+    *shape = (struct filter){.layers = layer, .nlayers = 1};
+    set_params(shape, params);
+    *layer = describe_layer(shape, first_capacity(params), rate, size);
+    shape->loaded = filter_array_bytes(shape);
+    return STATUS_OK;
+}
 
+/* The bytes of a filter, or of a window all of whose generations are as its only one. */
+static uint64_t bytes_of_shape(const struct filter *shape) {
+    uint64_t bytes = filter_size_bytes(shape), base = filter_structure_bytes(0), all;
+    if (shape->window == 0) return bytes;
+    bool is_over = __builtin_mul_overflow(bytes - base, shape->generations + 1, &all);
+    return is_over || all > UINT64_MAX - base ? UINT64_MAX : base + all;
+}
+
+uint64_t filter_new_bytes(const struct filter_params *params) {
+    struct filter shape;
+    struct layer layer;
+    if (filter_shape(params, &shape, &layer) != STATUS_OK) return UINT64_MAX;
+    return bytes_of_shape(&shape);
+}
+
+enum status filter_new_shaped(const struct filter *shape, uint64_t max_bytes, struct filter **out) {
+    if (bytes_of_shape(shape) > max_bytes) return STATUS_NOMEM;
     struct filter *filter = filter_new_bare(1);
     if (!filter) return STATUS_NOMEM;
-    set_params(filter, params);
-    uint64_t capacity = first_capacity(params);
-    if (make_layer(filter, capacity, rate, size, &filter->layers[0]) != STATUS_OK) {
+    struct layer *layer = filter->layers;
+    *layer = shape->layers[0];
+    *filter = *shape;
+    filter->layers = layer;
+    if (give_bits(layer) != STATUS_OK) {
         filter_free(filter);
         return STATUS_NOMEM;
     }
-    filter->nlayers = 1;
-    filter->loaded = filter_array_bytes(filter);
     *out = filter;
     return STATUS_OK;
+}
+
+enum status filter_new(const struct filter_params *params, uint64_t max_bytes,
+                       struct filter **out) {
+    struct filter shape;
+    struct layer layer;
+    enum status st = filter_shape(params, &shape, &layer);
+    return st == STATUS_OK ? filter_new_shaped(&shape, max_bytes, out) : st;
 }
 
 enum status filter_copy(const struct filter *from, struct filter **out) {
@@ -227,21 +259,12 @@ enum status filter_empty(struct filter *filter, bool *changed) {
 
 /* ---- Items ---------------------------------------------------------------------------------- */
 
-/* Whether any of the first n layers contains the item. The newest of them is probed first: it is
- * the largest, and holds the items that were added last. */
-static bool any_contains(const struct layer *layers, uint32_t n, struct hash hash) {
-    while (n-- > 0) {
-        if (layer_contains(&layers[n], hash)) return true;
-    }
-    return false;
-}
-
 bool filter_contains(const struct filter *filter, struct hash hash) {
-    return any_contains(filter->layers, filter->nlayers, hash);
+    return chain_contains(filter->layers, filter->nlayers, hash);
 }
 
 bool filter_older_contains(const struct filter *filter, struct hash hash) {
-    return any_contains(filter->layers, filter->nlayers - 1, hash);
+    return chain_contains(filter->layers, filter->nlayers - 1, hash);
 }
 
 bool filter_probed_contains(const struct filter *filter, const struct probe *probe, size_t i) {
@@ -269,8 +292,8 @@ enum status filter_probed_add(struct filter *filter, const struct probe *probe, 
     if (filter->nlayers > 1) {
         uint32_t first = window_newest(filter), nolder = filter->nlayers - 1;
         struct hash hash = probe->hashes[i];
-        older.is_in_generation = any_contains(filter->layers + first, nolder - first, hash);
-        older.is_before = any_contains(filter->layers, first, hash);
+        older.is_in_generation = chain_contains(filter->layers + first, nolder - first, hash);
+        older.is_before = chain_contains(filter->layers, first, hash);
     }
     return filter_add_newest(filter, probe, i, older, outcome);
 }
@@ -408,37 +431,20 @@ static bool grow_without_bits(struct filter *shape, uint64_t items) {
     while (growing_chain(shape).capacity < items) {
         struct plan plan;
         if (!plan_layer(shape, &plan)) return false;
-        struct layer next = {.capacity = plan.capacity, .error_rate = plan.rate};
-        layer_set_geometry(&next, filter_geometry(shape));
-        layer_set_nbits(&next, plan.size.nbits);
-        next.nhashes = plan.size.nhashes;
+        struct layer next = describe_layer(shape, plan.capacity, plan.rate, plan.size);
         if (append_layer(shape, &next) != STATUS_OK) return false;
     }
     return true;
 }
 
-/* The bytes of a filter, or of a window all of whose generations are as its only one. */
-static uint64_t bytes_of_shape(const struct filter *shape) {
-    uint64_t bytes = filter_size_bytes(shape), base = filter_structure_bytes(0), all;
-    if (shape->window == 0) return bytes;
-    bool is_over = __builtin_mul_overflow(bytes - base, shape->generations + 1, &all);
-    return is_over || all > UINT64_MAX - base ? UINT64_MAX : base + all;
-}
-
 uint64_t filter_scaled_bytes(const struct filter_params *params, uint64_t items) {
-    struct sizing size;
-    double rate;
-    if (!params_are_valid(params) || !filter_first_layer(params, &size, &rate)) return UINT64_MAX;
     struct filter *shape = filter_new_bare(1);
     if (!shape) return UINT64_MAX;
-    set_params(shape, params);
-    shape->nlayers = 1;
-    shape->layers[0] = (struct layer){.capacity = first_capacity(params), .error_rate = rate};
-    layer_set_geometry(&shape->layers[0], filter_geometry(shape));
-    layer_set_nbits(&shape->layers[0], size.nbits);
-    shape->layers[0].nhashes = size.nhashes;
-    if (params->window) items = (items - 1) / params->generations + 1; // a generation's share
-    uint64_t bytes = grow_without_bits(shape, items) ? bytes_of_shape(shape) : UINT64_MAX;
+    uint64_t bytes = UINT64_MAX;
+    if (filter_shape(params, shape, shape->layers) == STATUS_OK) {
+        if (params->window) items = (items - 1) / params->generations + 1; // a generation's share
+        if (grow_without_bits(shape, items)) bytes = bytes_of_shape(shape);
+    }
     filter_free(shape);
     return bytes;
 }
@@ -453,8 +459,8 @@ enum status filter_grow(struct filter *filter, uint64_t max_bytes, uint32_t max_
     if (filter_is_foreign(filter) && filter->nlayers >= max_layers) return STATUS_NOMEM;
     if (!plan_layer(filter, &plan) || bytes_with(filter, &plan) > max_bytes) return STATUS_NOMEM;
 
-    struct layer fresh;
-    enum status st = make_layer(filter, plan.capacity, plan.rate, plan.size, &fresh);
+    struct layer fresh = describe_layer(filter, plan.capacity, plan.rate, plan.size);
+    enum status st = give_bits(&fresh);
     if (st != STATUS_OK) return st;
     fresh.start = filter_newest(filter)->start;
     st = append_layer(filter, &fresh);

@@ -78,10 +78,20 @@ struct filter {
     uint64_t loaded; // bytes of bits that have arrived, over all layers; all if not is_loading
 };
 
+/* Whether two sets of parameters make the same filter: every field is the same. */
+bool filter_params_are_equal(const struct filter_params *a, const struct filter_params *b);
+
 /* Makes an empty filter of at most max_bytes bytes.
  * STATUS_PARAM: a parameter is out of range, or layout and scheme cannot address so many bits.
  * STATUS_NOMEM: the filter would be larger than max_bytes, or there is no memory. */
 enum status filter_new(const struct filter_params *params, uint64_t max_bytes, struct filter **out);
+
+/* The two steps of filter_new, for callers who make many filters alike. A *shape* is an empty
+ * filter whose one layer, *layer, has no bits. filter_shape takes no memory: STATUS_NOMEM means
+ * that no memory would be enough. */
+enum status filter_shape(const struct filter_params *params, struct filter *shape,
+                         struct layer *layer);
+enum status filter_new_shaped(const struct filter *shape, uint64_t max_bytes, struct filter **out);
 
 /* Returns the bytes that such a filter takes; UINT64_MAX if filter_new would return STATUS_PARAM.
  * A window takes the bytes of all generations that live at a time, g+1 of them. */

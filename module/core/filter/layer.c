@@ -93,7 +93,7 @@ void layer_clear(struct layer *layer) {
 
 /* ---- One item -------------------------------------------------------------------------------
  *
- * These loops and those of the probes compare the layout itself, and do not read its row
+ * These loops, those of the probes and chain.c compare the layout itself, and do not read its row
  * (layout.h): they are what a lookup and an add spend their time in. Nothing else does. */
 
 static inline bool has_blocks(const struct layer *layer) {

@@ -5,7 +5,7 @@
  *   BLOCKED   blocked.c    bits inside one block of 32 bytes
  *   COUNTING  counting.c   as CLASSIC, with a 4-bit counter in the place of each bit
  *
- * What layer.c does with single items compares the layout itself, for speed. */
+ * What layer.c and chain.c do with single items compares the layout itself, for speed. */
 
 #ifndef BLOOMPORT_LAYOUT_H
 #define BLOOMPORT_LAYOUT_H

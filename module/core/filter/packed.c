@@ -21,6 +21,8 @@ struct packed {
     uint8_t bits[];
 };
 
+_Static_assert(sizeof(struct packed) == PACKED_HEAD_BYTES, "packed.h draws the bytes");
+
 static size_t packed_size(uint64_t nbits) {
     return sizeof(struct packed) + (size_t)layer_bytes(nbits);
 }
@@ -35,11 +37,12 @@ bool packed_fits(const struct filter *f) {
            l->error_rate == filter_first_rate(f->error_rate, f->expansion);
 }
 
-void *packed_copy(struct filter *filter) {
+/* A packed filter with the fields of this one, and any bits. NULL if there is no memory. */
+static struct packed *new_head(const struct filter *filter) {
     const struct layer *layer = &filter->layers[0];
     struct packed *packed = mem_alloc(packed_size(layer->nbits));
     if (!packed) return NULL;
-    if (filter->safe_fill == 0) measure_settle_fill(filter);
+    float safe_fill = filter->safe_fill;
     *packed = (struct packed){.form = PACKED_FORM,
                               .nhashes = (uint8_t)layer->nhashes,
                               .expansion = (uint16_t)filter->expansion,
@@ -47,9 +50,16 @@ void *packed_copy(struct filter *filter) {
                               .capacity = (uint16_t)layer->capacity,
                               .items = (uint16_t)layer->items,
                               .ones = (uint16_t)layer->ones,
-                              .safe_fill = filter->safe_fill,
+                              .safe_fill = safe_fill ? safe_fill : measure_safe_fill(filter),
                               .error_rate = filter->error_rate};
-    memcpy(packed->bits, layer->bits, (size_t)layer_array_bytes(layer));
+    return packed;
+}
+
+void *packed_copy(struct filter *filter) {
+    if (filter->safe_fill == 0) measure_settle_fill(filter);
+    struct packed *packed = new_head(filter);
+    if (!packed) return NULL;
+    memcpy(packed->bits, filter->layers[0].bits, (size_t)layer_array_bytes(&filter->layers[0]));
     return packed;
 }
 
@@ -58,6 +68,23 @@ void *packed_pack(struct filter *filter) {
     if (!packed) return filter;
     filter_free(filter);
     return packed;
+}
+
+enum status packed_new(const struct filter *shape, uint64_t max_bytes, void **out) {
+    struct packed *packed = NULL;
+    if (packed_fits(shape)) {
+        if (filter_size_bytes(shape) > max_bytes) return STATUS_NOMEM;
+        packed = new_head(shape);
+    }
+    if (packed) {
+        memset(packed->bits, 0, (size_t)layer_array_bytes(&shape->layers[0]));
+        *out = packed;
+        return STATUS_OK;
+    }
+    struct filter *filter;
+    enum status st = filter_new_shaped(shape, max_bytes, &filter);
+    if (st == STATUS_OK) *out = filter;
+    return st;
 }
 
 struct filter *packed_open(void *value, struct packed_view *view) {

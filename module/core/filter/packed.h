@@ -61,6 +61,10 @@ void *packed_copy(struct filter *filter);
  * memory, returns the filter itself. The result is a value in either case. */
 void *packed_pack(struct filter *filter);
 
+/* Makes an empty filter of this shape, packed if it can be: filter_new_shaped and packed_pack in
+ * one step. Statuses as of filter_new_shaped. */
+enum status packed_new(const struct filter *shape, uint64_t max_bytes, void **out);
+
 static inline bool packed_is_packed(const void *value) {
     return *(const uint8_t *)value == PACKED_FORM;
 }
@@ -83,6 +87,14 @@ void packed_free(void *value);
 
 /* The allocated bytes of a packed filter, and of any value. */
 uint64_t packed_own_bytes(const void *value);
+
+#define PACKED_HEAD_BYTES 24 // what stands before the bits
+
+/* What a value takes besides its bit arrays. */
+static inline uint64_t packed_structure_bytes(const void *value) {
+    if (packed_is_packed(value)) return PACKED_HEAD_BYTES;
+    return filter_structure_bytes(((const struct filter *)value)->nlayers);
+}
 
 static inline uint64_t packed_size_bytes(const void *value) {
     return packed_is_packed(value) ? packed_own_bytes(value) : filter_size_bytes(value);
