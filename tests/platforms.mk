@@ -9,7 +9,7 @@ MACHINE  = $(FLAVOUR:arm64=aarch64)
 FOREIGN  = $(CURDIR)/build/debian/$(FLAVOUR)/root
 CC       = $(MACHINE)-linux-gnu-gcc --sysroot=$(FOREIGN) -DUNDER_EMULATION=1
 EMULATOR = qemu-$(MACHINE)-static -L $(FOREIGN)
-OLD_SO   = $(OBJ)/0.1.0/bloomport.so
+OLD_DIR  = $(OBJ)
 OLD_CC   = $(CC)
 REDIS_SERVER = $(FOREIGN)/usr/bin/redis-server
 STARTED_TOOL = $(OBJ)/emulated/bloomport

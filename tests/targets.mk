@@ -83,8 +83,9 @@ CLOCK_OBJ = $(OBJ)/tests/support/clock.o
 CLOCK_SO = $(OBJ)/clock.so
 STILL_OBJ = $(OBJ)/tests/bench/still.o
 STILL_SO = $(STILL_OBJ:.o=.so)
-# Version 0.1.0, where the history has it: test_upgrade and test_old_replica.
-OLD_SO = $(if $(filter musl,$(FLAVOUR)),,build/0.1.0/bloomport.so)
+# Older versions, where the history has them, a directory each: test_upgrade and test_old_replica.
+OLD_DIR = $(if $(filter musl,$(FLAVOUR)),,build)
+OLD_VERSIONS = 0.1.0 0.2.0
 OLD_CC = cc
 FUZZ_SHARED = $(addprefix $(OBJ)/tests/fuzz/,fuzz.o $(if $(FUZZER),,replay.o))
 # Compiled by the Makefile's two rules, without redismodule.h and with it.
@@ -114,7 +115,8 @@ $(NEIGHBOUR_SO) $(FLOOR_SO) $(CLOCK_SO) $(STILL_SO):
 
 .PHONY: old-version
 old-version: | $(REDISMODULE_DIR)/redismodule.h
-	@$(if $(OLD_SO),MAKE='$(MAKE)' CC='$(OLD_CC)' sh tests/support/old_version.sh $(dir $(OLD_SO)) $(REDISMODULE_DIR),:)
+	@$(if $(OLD_DIR),$(foreach version,$(OLD_VERSIONS),MAKE='$(MAKE)' CC='$(OLD_CC)' \
+	    sh tests/support/old_version.sh $(version) $(OLD_DIR) $(REDISMODULE_DIR) &&)) :
 
 # libFuzzer is guided by the code under test alone, and not by arithmetic and loops over bits; nor by
 # each comparison, which costs half the speed: the corpus has the magic numbers.
@@ -164,7 +166,7 @@ check-layers:
 
 RUN_TESTS = $(TEST_ENV) BLOOMPORT_SO='$(abspath $(SO))' BLOOMPORT_TOOL='$(abspath $(or $(STARTED_TOOL),$(TOOL)))' \
             BLOOMPORT_FAULTS_SO='$(abspath $(FAULTS_SO))' BLOOMPORT_NEIGHBOUR_SO='$(abspath $(NEIGHBOUR_SO))' \
-            BLOOMPORT_CLOCK_SO='$(abspath $(CLOCK_SO))' BLOOMPORT_OLD_SO='$(abspath $(OLD_SO))' REDIS_SERVER='$(REDIS_SERVER)' \
+            BLOOMPORT_CLOCK_SO='$(abspath $(CLOCK_SO))' BLOOMPORT_OLD_DIR='$(abspath $(OLD_DIR))' REDIS_SERVER='$(REDIS_SERVER)' \
             BLOOMPORT_LINT_FLAGS='$(BASE_CFLAGS) -isystem $(REDISMODULE_DIR)' \
             $(PYTHON) tests/support/run_tests.py --out $(OBJ) --jobs $(JOBS)
 # The sources are the same under every sanitizer.
@@ -191,7 +193,7 @@ test-server: $(SO) $(FAULTS_SO) | $(DEPS) ## the module in a real server: T=test
 test-servers: $(SO) $(FAULTS_SO) | $(DEPS) ## the server tests on Redis 7.0, 8.0, Valkey 8.0, 8.1, 9 of Debian: SERVER= T= JOBS=
 	@$(TEST_ENV) BLOOMPORT_SO='$(abspath $(SO))' BLOOMPORT_FAULTS_SO='$(abspath $(FAULTS_SO))' \
 	    BLOOMPORT_NEIGHBOUR_SO='$(abspath $(NEIGHBOUR_SO))' BLOOMPORT_CLOCK_SO='$(abspath $(CLOCK_SO))' \
-	    BLOOMPORT_OLD_SO='$(abspath $(OLD_SO))' $(PYTHON) tests/support/servers.py --only $(SERVER) --test '$(T)' --jobs $(JOBS)
+	    BLOOMPORT_OLD_DIR='$(abspath $(OLD_DIR))' $(PYTHON) tests/support/servers.py --only $(SERVER) --test '$(T)' --jobs $(JOBS)
 
 test-cli: $(SO) $(TOOL) | $(DEPS) ## the command-line tool, with a real server for push and pull: T=test_push for one file
 	@$(RUN_TESTS) --server tests/cli$(if $(T),/$(T).py)
