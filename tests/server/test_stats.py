@@ -173,6 +173,19 @@ def test_info_counts_a_filter_in_one_state_at_a_time(call, call3):
     assert counted(call) == (0, 0)
 
 
+def test_removals_end_the_state_overfilled(call, call3):
+    for key in "abc":
+        call("BF.RESERVE", key, "0.01", "300", "LAYOUT", "COUNTING")
+        add_all(call, key, [key + item for item in ITEMS[:300]])
+        call("BF.MERGE", "sum", key)
+    assert (stats(call3, "sum")["state"], counted(call)[1]) == (b"overfilled", 1)
+    call("BF.DEL", "sum", "a" + ITEMS[0])
+    assert (stats(call3, "sum")["state"], counted(call)[1]) == (b"overfilled", 1)
+    for key in "abc":
+        call("BF.DEL", "sum", *(key + item for item in ITEMS[1:280]))
+    assert (stats(call3, "sum")["state"], counted(call)[1]) == (b"ok", 0)
+
+
 def test_a_merge_over_the_promise_is_overfilled_although_the_textbook_sees_no_more_than_chance(call, call3):
     """Strict filters of 1,000 items: double hashing gives more than half of the rate, and the fill to the
     power k is 1.5 times the promise, where the truth is twice."""
