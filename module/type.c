@@ -10,6 +10,7 @@
 #include "module/type.h"
 
 #include "module/config.h"
+#include "module/core/measure.h"
 #include "module/core/packed.h"
 #include "module/metrics.h"
 #include "module/replay.h"
@@ -148,6 +149,27 @@ static const char *load_layer(RedisModuleIO *io, struct layer *layer) {
     return NULL;
 }
 
+/* A file of small filters has many alike, so the last safe fill is kept: computing it takes a sixth
+ * of loading one. Of filters that may be packed it follows from these three fields. */
+static void set_safe_fill(struct filter *filter) {
+    static struct {
+        double error_rate;
+        uint64_t nbits;
+        uint32_t nhashes;
+        float safe_fill;
+    } last;
+    const struct layer *layer = &filter->layers[0];
+    if (!packed_fits(filter)) return; // metrics_hold computes it
+    if (last.error_rate != filter->error_rate || last.nbits != layer->nbits ||
+        last.nhashes != layer->nhashes) {
+        last.error_rate = filter->error_rate;
+        last.nbits = layer->nbits;
+        last.nhashes = layer->nhashes;
+        last.safe_fill = measure_safe_fill(filter);
+    }
+    filter->safe_fill = last.safe_fill;
+}
+
 static void *on_rdb_load(RedisModuleIO *io, int encver) {
     const char *fault = NULL;
     struct filter *filter = NULL;
@@ -163,6 +185,7 @@ static void *on_rdb_load(RedisModuleIO *io, int encver) {
         fault = "the bits are not those the header speaks of";
     }
     if (!fault) {
+        set_safe_fill(filter);
         void *value = packed_pack(filter);
         metrics_hold(value);
         replay_note_explicit_value();

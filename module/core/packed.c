@@ -29,7 +29,7 @@ static size_t packed_size(uint64_t nbits) {
 
 /* Whether struct packed can store every field of the filter. It has no field for the layer's error
  * rate, so that must be the rate which follows from the filter's. */
-static bool fits(const struct filter *f) {
+bool packed_fits(const struct filter *f) {
     const struct layer *l = &f->layers[0];
     return packed_is_small(f) && f->layout == LAYOUT_CLASSIC && f->scheme == SCHEME_XXH64 &&
            !f->is_loading && !f->is_estimated && f->bits_per_key == 0 && f->window == 0 &&
@@ -56,7 +56,7 @@ static struct packed *new_head(const struct filter *filter) {
 }
 
 void *packed_pack(struct filter *filter) {
-    struct packed *packed = fits(filter) ? new_head(filter) : NULL;
+    struct packed *packed = packed_fits(filter) ? new_head(filter) : NULL;
     if (!packed) return filter;
     memcpy(packed->bits, filter->layers[0].bits, (size_t)layer_array_bytes(&filter->layers[0]));
     filter_free(filter);
@@ -65,7 +65,7 @@ void *packed_pack(struct filter *filter) {
 
 enum status packed_new(const struct filter *shape, uint64_t max_bytes, void **out) {
     struct packed *packed = NULL;
-    if (fits(shape)) {
+    if (packed_fits(shape)) {
         if (filter_size_bytes(shape) > max_bytes) return STATUS_NOMEM;
         packed = new_head(shape);
     }

@@ -45,10 +45,12 @@ struct packed_view {
     struct layer layer;
 };
 
-/* Whether the filter is small enough to be packed. packed_pack checks the other conditions. */
+/* Whether the filter is small enough to be packed, and whether all its fields are such that it is.
+ */
 static inline bool packed_is_small(const struct filter *filter) {
     return filter->nlayers == 1 && filter->layers[0].nbits <= PACKED_MAX_BITS;
 }
+bool packed_fits(const struct filter *filter);
 
 /* Packs the filter, frees it and returns the packed one. If it cannot be packed, or there is no
  * memory, returns the filter itself. The result is a value in either case. */
