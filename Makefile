@@ -36,7 +36,8 @@ TOOL = $(BUILT)/bloomport
 HIREDIS ?= -lhiredis
 DECODERS = -lz -lzstd -llzma
 # Sources by wildcard, so that no file can be forgotten.
-PURE_DIRS = module/core rdb rdb/formats
+CORE_DIRS = module/core $(addprefix module/core/,hash math filter)
+PURE_DIRS = $(CORE_DIRS) rdb rdb/formats
 PURE_OBJ  = $(patsubst %.c,$(OBJ)/%.o,$(wildcard $(PURE_DIRS:%=%/*.c)))
 TOOL_OBJ  = $(patsubst %.c,$(OBJ)/%.o,$(wildcard rdb/tool/*.c))
 GLUE_OBJ  = $(patsubst %.c,$(OBJ)/%.o,$(wildcard module/*.c))

@@ -4,12 +4,11 @@
 
 #include "module/args_foreign.h"
 #include "module/config.h"
+#include "module/core/filter/window.h"
 #include "module/core/measure.h"
-#include "module/core/window.h"
 #include "module/replay.h"
 #include "module/replicate.h"
 #include "module/reply.h"
-#include "rdb/formats/valkeybloom.h"
 
 #include <sys/random.h>
 
@@ -33,10 +32,7 @@ static enum status find_shape(const struct filter_params *params) {
     last.is_set = st == STATUS_OK;
     if (!last.is_set) return st;
     last.params = *params;
-    last.filter.safe_fill = measure_safe_fill(&last.filter);
-    if (params->growth == GROWTH_RATIO) {
-        last.filter.is_fixed_seed = valkeybloom_is_fixed_seed(&params->seed);
-    }
+    measure_settle_fill(&last.filter);
     return STATUS_OK;
 }
 
@@ -94,9 +90,10 @@ bool adding_prepare(struct adding *a) {
     return adding_create(&a->key, &a->creation) && begin_generation(&a->key);
 }
 
-/* Only we write streams with COUNTING filters, and these list accepted items only. */
+/* Only we write streams with filters that items can be removed from, and these list accepted items
+ * only. */
 static bool is_forced(const struct adding *a) {
-    return a->key.filter->layout == LAYOUT_COUNTING && replay_is(a->key.ctx);
+    return layout_row(a->key.filter->layout)->removes && replay_is(a->key.ctx);
 }
 
 enum batch_verdict adding_make_room(struct adding *a, enum status *st, struct filter **filter) {

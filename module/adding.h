@@ -11,7 +11,7 @@
 #define BLOOMPORT_ADDING_H
 
 #include "module/args.h"
-#include "module/core/batch.h"
+#include "module/core/filter/batch.h"
 #include "module/key.h"
 
 /* The progress of a command that adds items. */

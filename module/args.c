@@ -7,19 +7,25 @@
 
 #include "module/args_foreign.h"
 #include "module/config.h"
-#include "module/key.h"
 #include "module/replay.h"
 #include "module/reply.h"
+#include "module/type.h"
 
+#include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
 const char ARGS_WRONG_ARITY[] = "wrong arity";
 
-static const char *const LAYOUT_NAMES[LAYOUT_COUNT] = {"CLASSIC", "BLOCKED", "COUNTING"};
-
-const char *args_layout_name(enum layout layout) {
-    return LAYOUT_NAMES[layout];
+/* An error text that names something. Valid until the next one. */
+__attribute__((format(printf, 1, 2))) static const char *compose(const char *format, ...) {
+    static char error[256];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(error, sizeof(error), format, args);
+    va_end(args);
+    return error;
 }
 
 const char *args_scheme_name(enum scheme scheme) {
@@ -192,13 +198,16 @@ static const char *parse_expansion(const struct dialect *d, const RedisModuleStr
 }
 
 static const char *parse_layout(const RedisModuleString *arg, struct filter_params *out) {
-    for (int i = 0; i < LAYOUT_COUNT; i++) {
-        if (args_is_word(arg, LAYOUT_NAMES[i])) {
-            out->layout = (enum layout)i;
-            return NULL;
-        }
+    size_t len;
+    const char *word = RedisModule_StringPtrLen(arg, &len);
+    if (layout_find(word, len, &out->layout)) return NULL;
+    char names[16 * LAYOUT_COUNT];
+    for (size_t i = 0, at = 0; i < LAYOUT_COUNT; i++) {
+        const char *between = i == 0 ? "" : i + 1 == LAYOUT_COUNT ? " or " : ", ";
+        at += (size_t)snprintf(names + at, sizeof(names) - at, "%s%s", between,
+                               layout_name((enum layout)i));
     }
-    return ERR_BAD_LAYOUT;
+    return compose(ERR_BAD_LAYOUT, names);
 }
 
 static const char *parse_hash(const struct dialect *d, const RedisModuleString *arg,
@@ -251,7 +260,7 @@ static const char *parse_seed(const RedisModuleString *arg, struct creation *out
 static const char *parse_variant(const RedisModuleString *arg, enum variant *out) {
     size_t len;
     const char *word = RedisModule_StringPtrLen(arg, &len);
-    return formats_find_variant(FORMAT_CASSANDRA, word, len, out) ? NULL : ERR_BAD_VARIANT;
+    return formats_parse_variant(word, len, out);
 }
 
 /* valkey-bloom's option. It is checked, and changes nothing: our growth keeps the promise. */
@@ -353,7 +362,8 @@ static const char *parse_options(const struct dialect *d, RedisModuleString **ar
         if (out->params.scheme != SCHEME_SIP13) return ERR_SEED_HASH;
     }
     struct geometry geometry = {out->params.layout, out->params.scheme};
-    if (!limits_is_geometry(geometry)) return ERR_BLOCKED_HASH;
+    if (!limits_is_geometry(geometry))
+        return compose(ERR_LAYOUT_HASH, layout_name(geometry.layout));
     unsigned expire = *seen & EXPIRE_OPTIONS;
     return expire & (expire - 1) ? ERR_EXPIRE_TWICE : NULL;
 }
@@ -364,10 +374,15 @@ static const char *complete(unsigned seen, struct filter_params *params) {
     bool has_expansion = seen & (BIT(OPTION_EXPANSION) | BIT(OPTION_NONSCALING));
     bool has_window = seen & BIT(OPTION_WINDOW);
     if ((seen & BIT(OPTION_GENERATIONS)) && !has_window) return ERR_GENERATIONS_ALONE;
-    if (params->layout == LAYOUT_COUNTING) {
-        if (has_window) return ERR_COUNTING_WINDOW;
-        if (has_expansion && params->expansion > 0) return ERR_COUNTING_EXPANDS;
-        params->expansion = params->window = params->generations = 0;
+    const struct layout_row *layout = layout_row(params->layout);
+    const char *name = layout_name(params->layout);
+    if (!layout->takes_window) {
+        if (has_window) return compose(ERR_LAYOUT_WINDOW, name);
+        params->window = params->generations = 0;
+    }
+    if (!layout->grows) {
+        if (has_expansion && params->expansion > 0) return compose(ERR_LAYOUT_EXPANDS, name);
+        params->expansion = 0;
         return NULL;
     }
     if (has_expansion && params->expansion == 0) { // non-scaling
@@ -382,18 +397,9 @@ static const char *complete(unsigned seen, struct filter_params *params) {
 
 /* ---- BF.RESERVE and BF.INSERT --------------------------------------------------------------- */
 
-const char *args_parse_reserve(RedisModuleCtx *ctx, RedisModuleString **argv, int argc,
-                               struct creation *out) {
+const char *args_own_reserve(RedisModuleString **argv, int argc, struct creation *out) {
     struct creation creation = {.params = config_default_params()};
     struct filter_params *params = &creation.params;
-    if (argc < 4) return ARGS_WRONG_ARITY;
-    if (replay_is(ctx)) {
-        *out = (struct creation){.has_seed = true};
-        if (args_foreign_dialect(argv, argc) != DIALECT_OWN) {
-            return args_foreign_reserve(argv, argc, &out->params);
-        }
-        replay_note_explicit();
-    }
     bool by_bits = args_is_word(argv[2], "BITSPERKEY");
     int at = by_bits ? 4 : 3; // the capacity
     if (at == argc) return ARGS_WRONG_ARITY;
@@ -420,9 +426,15 @@ const char *args_parse_reserve(RedisModuleCtx *ctx, RedisModuleString **argv, in
     return error;
 }
 
-/* `defaults` are the parameters that are not named. */
-static const char *parse_own_insert(RedisModuleString **argv, int argc,
-                                    struct filter_params defaults, struct insert_args *out) {
+const char *args_parse_reserve(RedisModuleCtx *ctx, RedisModuleString **argv, int argc,
+                               struct creation *out) {
+    if (argc < 4) return ARGS_WRONG_ARITY;
+    return replay_is(ctx) ? args_foreign_reserve(argv, argc, out)
+                          : args_own_reserve(argv, argc, out);
+}
+
+const char *args_own_insert(RedisModuleString **argv, int argc, struct filter_params defaults,
+                            struct insert_args *out) {
     struct creation creation = {.params = defaults};
     int at = 2;
     unsigned seen = 0;
@@ -441,24 +453,20 @@ static const char *parse_own_insert(RedisModuleString **argv, int argc,
     return NULL;
 }
 
-/* BF.INSERT that is replayed. On a filter that exists nobody's options mean anything. */
-static const char *parse_replayed_insert(RedisModuleCtx *ctx, RedisModuleString **argv, int argc,
-                                         struct insert_args *out) {
-    enum args_dialect dialect = args_foreign_dialect(argv, argc);
-    if (dialect != DIALECT_REDISBLOOM) replay_note_explicit();
-    if (key_exists(ctx, argv[1])) {
+const char *args_parse_insert(RedisModuleString **argv, int argc, struct insert_args *out) {
+    return args_own_insert(argv, argc, config_add_params(), out);
+}
+
+const char *args_parse_replayed_insert(RedisModuleString **argv, int argc, bool exists,
+                                       struct insert_args *out) {
+    enum origin writer = args_foreign_writer(argv, argc);
+    if (type_row(writer)->is_explicit) replay_note_explicit();
+    if (exists) {
         *out = (struct insert_args){.nocreate = true,
                                     .first_item = args_foreign_first_item(argv, argc)};
         return NULL;
     }
-    if (dialect == DIALECT_OWN) return parse_own_insert(argv, argc, config_default_params(), out);
-    return args_foreign_insert(dialect, argv, argc, out);
-}
-
-const char *args_parse_insert(RedisModuleCtx *ctx, RedisModuleString **argv, int argc,
-                              struct insert_args *out) {
-    return replay_is(ctx) ? parse_replayed_insert(ctx, argv, argc, out)
-                          : parse_own_insert(argv, argc, config_add_params(), out);
+    return args_foreign_insert(argv, argc, out);
 }
 
 /* ---- BF.EXPORT and BF.IMPORT ---------------------------------------------------------------- */
@@ -466,10 +474,8 @@ const char *args_parse_insert(RedisModuleCtx *ctx, RedisModuleString **argv, int
 static const char *parse_format(const RedisModuleString *arg, enum format *out) {
     size_t len;
     const char *word = RedisModule_StringPtrLen(arg, &len);
-    static char error[ERR_BAD_FORMAT_BYTES];
     if (formats_find(word, len, out)) return NULL;
-    snprintf(error, sizeof(error), ERR_BAD_FORMAT, formats_list());
-    return error;
+    return compose(ERR_BAD_FORMAT, formats_list());
 }
 
 const char *args_parse_export(RedisModuleString **argv, int argc, struct export_args *out) {
@@ -480,24 +486,21 @@ const char *args_parse_export(RedisModuleString **argv, int argc, struct export_
     const char *error = parse_format(argv[3], &out->format);
     if (error || argc == 4) return error;
     if (!args_is_word(argv[4], "VARIANT")) return ERR_UNKNOWN_ARGUMENT;
-    if (!formats_takes(out->format, TAKES_VARIANT)) return ERR_VARIANT_FORMAT;
-    return parse_variant(argv[5], &out->variant);
+    error = formats_variant_error(out->format, true);
+    return error ? error : parse_variant(argv[5], &out->variant);
 }
 
 /* The options of BF.IMPORT that not every format takes. `seen` are those that were given. */
 static const char *check_import(enum format format, unsigned seen, const struct creation *given) {
     bool has_capacity = seen & BIT(OPTION_CAPACITY), has_hash = seen & BIT(OPTION_HASH);
-    bool has_variant = seen & BIT(OPTION_VARIANT), is_own = !formats_takes(format, TAKES_CAPACITY);
-    if (is_own && (has_capacity || seen & BIT(OPTION_EXPANSION))) {
-        return format == FORMAT_REDISBLOOM ? ERR_IMPORT_OWN : ERR_IMPORT_OWN_VALKEY;
-    }
+    const char *own_sizes = formats_own_sizes(format);
+    if (own_sizes && (has_capacity || seen & BIT(OPTION_EXPANSION))) return own_sizes;
     if (formats_import_obstacle(format)) return formats_import_obstacle(format);
     bool is_fixed = !formats_takes(format, TAKES_EXPANSION);
     if (given->params.expansion > 0 && is_fixed) return ERR_IMPORT_FIXED;
     if (has_hash && !formats_takes(format, TAKES_HASH)) return ERR_IMPORT_HASH;
     if (given->params.scheme == SCHEME_SIP13) return ERR_IMPORT_BAD_HASH;
-    if (has_variant == formats_takes(format, TAKES_VARIANT)) return NULL;
-    return has_variant ? ERR_VARIANT_FORMAT : ERR_NO_VARIANT;
+    return formats_variant_error(format, seen & BIT(OPTION_VARIANT));
 }
 
 const char *args_parse_import(RedisModuleString **argv, int argc, struct import_args *out) {

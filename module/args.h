@@ -3,7 +3,7 @@
 #ifndef BLOOMPORT_ARGS_H
 #define BLOOMPORT_ARGS_H
 
-#include "module/core/filter.h"
+#include "module/core/filter/filter.h"
 #include "rdb/formats/formats.h"
 
 #include <redismodule.h>
@@ -46,11 +46,19 @@ struct import_args {
 /* The parsers take the whole command; *out need not be initialised. NULL if all is well, else
  * the error text or ARGS_WRONG_ARITY. What is not named is taken from the settings.
  *
- * Clients are held to the words; what is replayed is read as replay.h says. */
+ * Clients are held to the words; what is replayed is read as replay.h says. `exists` says whether
+ * the key of a replayed BF.INSERT holds anything: then nobody's options mean anything. */
 const char *args_parse_reserve(RedisModuleCtx *ctx, RedisModuleString **argv, int argc,
                                struct creation *out);
-const char *args_parse_insert(RedisModuleCtx *ctx, RedisModuleString **argv, int argc,
-                              struct insert_args *out);
+const char *args_parse_insert(RedisModuleString **argv, int argc, struct insert_args *out);
+const char *args_parse_replayed_insert(RedisModuleString **argv, int argc, bool exists,
+                                       struct insert_args *out);
+
+/* The same for words of our own, as clients write them and our own stream has them. `defaults` are
+ * the parameters that are not named. BF.RESERVE has at least 4 words. */
+const char *args_own_reserve(RedisModuleString **argv, int argc, struct creation *out);
+const char *args_own_insert(RedisModuleString **argv, int argc, struct filter_params defaults,
+                            struct insert_args *out);
 
 const char *args_parse_export(RedisModuleString **argv, int argc, struct export_args *out);
 const char *args_parse_import(RedisModuleString **argv, int argc, struct import_args *out);
@@ -64,8 +72,7 @@ int args_reply_error(RedisModuleCtx *ctx, const char *error);
 /* True if the argument is this word, in any case. */
 bool args_is_word(const RedisModuleString *arg, const char *word);
 
-/* The words that name these in commands: "CLASSIC", "XXH64", ... */
-const char *args_layout_name(enum layout layout);
+/* The word that names it in commands: "XXH64", ... */
 const char *args_scheme_name(enum scheme scheme);
 
 #endif

@@ -39,18 +39,17 @@ int args_foreign_first_item(RedisModuleString **argv, int argc) {
 
 /* BF.RESERVE has words without a name, so every argument before the items is looked at. A seed may
  * look like the word ITEMS to RedisBloom's rule, but it comes after the words that matter here. */
-enum args_dialect args_foreign_dialect(RedisModuleString **argv, int argc) {
-    enum args_dialect dialect = DIALECT_REDISBLOOM;
+enum origin args_foreign_writer(RedisModuleString **argv, int argc) {
+    enum origin writer = ORIGIN_REDISBLOOM;
     for (int at = 2; at < argc && !begins_with(argv[at], "i"); at++) {
-        if (args_is_word(argv[at], "LAYOUT")) return DIALECT_OWN;
-        if (args_is_word(argv[at], "TIGHTENING")) dialect = DIALECT_VALKEYBLOOM;
+        if (args_is_word(argv[at], "LAYOUT")) return ORIGIN_OWN;
+        if (args_is_word(argv[at], "TIGHTENING")) writer = ORIGIN_VALKEYBLOOM;
     }
-    return dialect;
+    return writer;
 }
 
 void args_foreign_as_redisbloom(struct filter_params *params) {
-    params->is_foreign = true;
-    params->growth = GROWTH_HALVING;
+    params->origin = ORIGIN_REDISBLOOM;
     params->layout = LAYOUT_CLASSIC;
     params->scheme = SCHEME_MURMUR;
     params->bits_per_key = 0;
@@ -83,9 +82,14 @@ static bool take_expansion(const RedisModuleString *arg, struct filter_params *o
     return true;
 }
 
-/* ---- The commands --------------------------------------------------------------------------- */
+/* ---- BF.RESERVE ----------------------------------------------------------------------------- */
 
-const char *args_foreign_reserve(RedisModuleString **argv, int argc, struct filter_params *out) {
+static const char *own_reserve(RedisModuleString **argv, int argc, struct creation *out) {
+    replay_note_explicit();
+    return args_own_reserve(argv, argc, out);
+}
+
+static const char *redisblooms_reserve(RedisModuleString **argv, int argc, struct creation *out) {
     struct filter_params params = config_default_params();
     bool is_good = take_error(argv[2], &params) && take_capacity(argv[3], &params);
     bool is_nonscaling = false;
@@ -98,9 +102,11 @@ const char *args_foreign_reserve(RedisModuleString **argv, int argc, struct filt
     if (!is_good) return ERR_UNKNOWN_ARGUMENT;
     if (is_nonscaling) params.expansion = 0;
     args_foreign_as_redisbloom(&params);
-    *out = params;
+    *out = (struct creation){.params = params};
     return NULL;
 }
+
+/* ---- BF.INSERT ------------------------------------------------------------------------------ */
 
 static bool take_ratio(const RedisModuleString *arg, struct filter_params *out) {
     if (RedisModule_StringToDouble(arg, &out->ratio) != REDISMODULE_OK) return false;
@@ -138,13 +144,22 @@ static bool is_valkeyblooms_creation(RedisModuleString **argv, int argc) {
            (args_is_word(argv[10], "EXPANSION") || args_is_word(argv[10], "NONSCALING"));
 }
 
-/* valkey-bloom's BF.INSERT, which it writes for every creation. */
+/* A mere add, which creates nothing. */
+static const char *add_only(RedisModuleString **argv, int argc, struct insert_args *out) {
+    *out = (struct insert_args){.first_item = args_foreign_first_item(argv, argc)};
+    return NULL;
+}
+
+static const char *own_insert(RedisModuleString **argv, int argc, struct insert_args *out) {
+    return args_own_insert(argv, argc, config_default_params(), out);
+}
+
+/* valkey-bloom writes a BF.INSERT with every parameter for every creation. */
 static const char *valkeyblooms_insert(RedisModuleString **argv, int argc,
                                        struct insert_args *out) {
-    struct filter_params params = {.is_foreign = true,
-                                   .growth = GROWTH_RATIO,
-                                   .layout = LAYOUT_CLASSIC,
-                                   .scheme = SCHEME_SIP13};
+    if (!is_valkeyblooms_creation(argv, argc)) return add_only(argv, argc, out);
+    struct filter_params params = {
+        .origin = ORIGIN_VALKEYBLOOM, .layout = LAYOUT_CLASSIC, .scheme = SCHEME_SIP13};
     for (int at = 2; at < argc && !args_is_word(argv[at], "ITEMS");
          at = next_option(argv, argc, at)) {
         if (args_is_word(argv[at], "NONSCALING")) {
@@ -159,10 +174,13 @@ static const char *valkeyblooms_insert(RedisModuleString **argv, int argc,
     return NULL;
 }
 
+/* In an explicit stream a client's own words are those of an add to a filter that was there,
+ * whichever options it names. */
 static const char *redisblooms_insert(RedisModuleString **argv, int argc, struct insert_args *out) {
     struct filter_params params = config_default_params();
     int first = args_foreign_first_item(argv, argc);
     bool is_nonscaling = false, nocreate = false;
+    if (replay_is_explicit() && !is_creation(argv, first)) return add_only(argv, argc, out);
     if (first == argc) return ARGS_WRONG_ARITY;
     for (int at = 2; at < first - 1; at = next_option(argv, argc, at)) {
         if (begins_with(argv[at], "noc")) {
@@ -182,19 +200,23 @@ static const char *redisblooms_insert(RedisModuleString **argv, int argc, struct
     return NULL;
 }
 
-/* Whether the command may create a filter. In an explicit stream a client's own words are those of
- * an add to a filter that was there, whichever options it names. */
-static bool may_create(enum args_dialect dialect, RedisModuleString **argv, int argc) {
-    if (dialect == DIALECT_VALKEYBLOOM) return is_valkeyblooms_creation(argv, argc);
-    return !replay_is_explicit() || is_creation(argv, args_foreign_first_item(argv, argc));
+/* ---- The table ------------------------------------------------------------------------------ */
+
+/* valkey-bloom writes no BF.RESERVE. To RedisBloom TIGHTENING is one of the words that it ignores.
+ */
+static const struct {
+    const char *(*reserve)(RedisModuleString **argv, int argc, struct creation *out);
+    const char *(*insert)(RedisModuleString **argv, int argc, struct insert_args *out);
+} ROWS[ORIGIN_COUNT] = {
+    [ORIGIN_OWN] = {own_reserve, own_insert},
+    [ORIGIN_REDISBLOOM] = {redisblooms_reserve, redisblooms_insert},
+    [ORIGIN_VALKEYBLOOM] = {redisblooms_reserve, valkeyblooms_insert},
+};
+
+const char *args_foreign_reserve(RedisModuleString **argv, int argc, struct creation *out) {
+    return ROWS[args_foreign_writer(argv, argc)].reserve(argv, argc, out);
 }
 
-const char *args_foreign_insert(enum args_dialect dialect, RedisModuleString **argv, int argc,
-                                struct insert_args *out) {
-    if (!may_create(dialect, argv, argc)) {
-        *out = (struct insert_args){.first_item = args_foreign_first_item(argv, argc)};
-        return NULL;
-    }
-    return dialect == DIALECT_VALKEYBLOOM ? valkeyblooms_insert(argv, argc, out)
-                                          : redisblooms_insert(argv, argc, out);
+const char *args_foreign_insert(RedisModuleString **argv, int argc, struct insert_args *out) {
+    return ROWS[args_foreign_writer(argv, argc)].insert(argv, argc, out);
 }

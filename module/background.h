@@ -4,7 +4,7 @@
 #ifndef BLOOMPORT_BACKGROUND_H
 #define BLOOMPORT_BACKGROUND_H
 
-#include "module/core/filter.h"
+#include "module/core/filter/filter.h"
 
 /* Frees a filter that nothing refers to any more: a large one in a thread of its own. NULL is
  * legal. */

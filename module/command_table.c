@@ -65,9 +65,11 @@ static const RedisModuleCommandInfoVersion INFO_VERSION = {
            {.name = "expansion", .type = REDISMODULE_ARG_TYPE_INTEGER, .key_spec_index = -1,      \
             .token = "EXPANSION"},                                                                \
            TOKEN("nonscaling", "NONSCALING"))
+#define LAYOUT_TOKEN(NAME, word) TOKEN(word, #NAME),
 #define LAYOUT                                                                                    \
-    CHOICE("layout", "LAYOUT", TOKEN("classic", "CLASSIC"), TOKEN("blocked", "BLOCKED"),          \
-           TOKEN("counting", "COUNTING"))
+    {.name = "layout", .type = REDISMODULE_ARG_TYPE_ONEOF, .key_spec_index = -1,                  \
+     .token = "LAYOUT", .flags = REDISMODULE_CMD_ARG_OPTIONAL,                                    \
+     .subargs = (arg[]){LAYOUTS(LAYOUT_TOKEN){0}}}
 #define WINDOW                                                                                    \
     {.name = "window", .type = REDISMODULE_ARG_TYPE_BLOCK, .key_spec_index = -1,                  \
      .flags = REDISMODULE_CMD_ARG_OPTIONAL,                                                       \

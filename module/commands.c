@@ -6,6 +6,7 @@
 
 #include "module/adding.h"
 #include "module/feed.h"
+#include "module/replay.h"
 #include "module/replicate.h"
 #include "module/reply.h"
 
@@ -219,7 +220,9 @@ int cmd_madd(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
 int cmd_insert(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
     if (argc < 4) return RedisModule_WrongArity(ctx);
     struct insert_args args;
-    const char *error = args_parse_insert(ctx, argv, argc, &args);
+    const char *error =
+        replay_is(ctx) ? args_parse_replayed_insert(argv, argc, key_exists(ctx, argv[1]), &args)
+                       : args_parse_insert(argv, argc, &args);
     if (error) return args_reply_error(ctx, error);
     struct madd m;
     madd_init(&m, argv + args.first_item, argc - args.first_item, NULL);

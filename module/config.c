@@ -7,6 +7,7 @@
 
 #include "module/core/machine.h"
 #include "module/replay.h"
+#include "module/server.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -72,7 +73,7 @@ struct filter_params config_default_params(void) {
                                   .error_rate = config.error_rate.value,
                                   .bits_per_key = config.bits_per_key.value,
                                   .expansion = (uint32_t)config.expansion_factor.value,
-                                  .layout = LAYOUT_CLASSIC,
+                                  .layout = LAYOUT_DEFAULT,
                                   .scheme = SCHEME_XXH64};
 }
 
@@ -212,16 +213,6 @@ static int on_set_whole(const char *name, long long value, void *privdata,
     return REDISMODULE_ERR;
 }
 
-/* Redis 8 lets a module leave out its prefix, and RedisBloom's users know the plain names there.
- * The flag is newer than the header of 7.0; it is not for servers that do not know it. */
-#define CONFIG_UNPREFIXED (1ULL << 9)
-
-static bool has_plain_names(void) {
-    void *of_valkey = NULL;
-    RedisModule_GetApi("ValkeyModule_Alloc", (void *)&of_valkey);
-    return !of_valkey && RedisModule_GetServerVersion() >= 0x080000;
-}
-
 static int register_real(RedisModuleCtx *ctx, const char *name, unsigned flags,
                          struct real *setting) {
     memcpy(setting->initial, setting->text, sizeof(setting->initial));
@@ -280,10 +271,10 @@ static int on_set_cuckoo(const char *name, long long value, void *privdata,
     return REDISMODULE_OK;
 }
 
-static int register_cuckoo(RedisModuleCtx *ctx) {
+static int register_cuckoo(RedisModuleCtx *ctx, unsigned flags) {
     for (size_t i = 0; i < NCUCKOO; i++) {
-        if (RedisModule_RegisterNumericConfig(ctx, CUCKOO_NAMES[i], 0, CONFIG_UNPREFIXED, LLONG_MIN,
-                                              LLONG_MAX, on_get_cuckoo, on_set_cuckoo, NULL,
+        if (RedisModule_RegisterNumericConfig(ctx, CUCKOO_NAMES[i], 0, flags, LLONG_MIN, LLONG_MAX,
+                                              on_get_cuckoo, on_set_cuckoo, NULL,
                                               &cuckoo_values[i]) != REDISMODULE_OK) {
             return REDISMODULE_ERR;
         }
@@ -293,9 +284,10 @@ static int register_cuckoo(RedisModuleCtx *ctx) {
 
 static int register_settings(RedisModuleCtx *ctx) {
     if (register_all(ctx, "", REDISMODULE_CONFIG_DEFAULT) != REDISMODULE_OK) return REDISMODULE_ERR;
-    if (has_plain_names() &&
-        (register_all(ctx, PLAIN_PREFIX, CONFIG_UNPREFIXED) != REDISMODULE_OK ||
-         register_cuckoo(ctx) != REDISMODULE_OK)) {
+    // Where a module may leave out its prefix, RedisBloom's users know the plain names.
+    unsigned plain = server_unprefixed_flag();
+    if (plain && (register_all(ctx, PLAIN_PREFIX, plain) != REDISMODULE_OK ||
+                  register_cuckoo(ctx, plain) != REDISMODULE_OK)) {
         return REDISMODULE_ERR;
     }
     is_starting = true;

@@ -3,7 +3,7 @@
 #ifndef BLOOMPORT_CONFIG_H
 #define BLOOMPORT_CONFIG_H
 
-#include "module/core/filter.h"
+#include "module/core/filter/filter.h"
 
 #include <redismodule.h>
 

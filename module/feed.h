@@ -3,7 +3,7 @@
 #ifndef BLOOMPORT_FEED_H
 #define BLOOMPORT_FEED_H
 
-#include "module/core/batch.h"
+#include "module/core/filter/batch.h"
 
 #include <redismodule.h>
 

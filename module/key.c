@@ -4,12 +4,11 @@
 
 #include "module/background.h"
 #include "module/config.h"
+#include "module/core/filter/window.h"
 #include "module/core/measure.h"
-#include "module/core/window.h"
-#include "module/notice.h"
+#include "module/log.h"
 #include "module/reply.h"
 #include "module/type.h"
-#include "module/type_foreign.h"
 
 static bool is_writing(const struct key *key) {
     return key->access == FOR_WRITING || key->access == FOR_ADDING;
@@ -91,6 +90,7 @@ bool key_open_any(RedisModuleCtx *ctx, RedisModuleString *name, enum access acce
     key->expires = 0;
     key->rotated = 0;
     key->has_grown = key->has_many_layers = false;
+    key->only_added = access == FOR_ADDING;
     key->counted = (struct usage){0};
     key->counted_from = 0;
     key->handle = access == FOR_READING ? RedisModule_OpenKey(ctx, name, REDISMODULE_READ)
@@ -129,9 +129,7 @@ const struct filter *key_live(const struct key *key, struct filter *view) {
 }
 
 uint64_t key_size_bytes(const struct key *key) {
-    const struct filter *filter = key->filter;
-    return filter->is_foreign ? type_foreign_of(filter)->size(filter)
-                              : packed_size_bytes(key->value);
+    return type_row(key->filter->origin)->size(key->value);
 }
 
 /* ---- Changing ------------------------------------------------------------------------------- */
@@ -162,7 +160,7 @@ static enum status grow_packed(struct key *key, void *packed, uint64_t max_bytes
         packed_free(packed);
         key_put(key, unpacked, key->drops_ttl);
     } else {
-        replace_value(key, type_bloomport, unpacked);
+        replace_value(key, type_of(unpacked), unpacked);
     }
     return st;
 }
@@ -273,15 +271,24 @@ static void announce(const struct key *key, const char *event) {
     RedisModule_NotifyKeyspaceEvent(key->ctx, REDISMODULE_NOTIFY_MODULE, event, key->name);
 }
 
-void key_close_changed(struct key *key, const char *event) {
+static void settle_fill(const struct key *key) {
     bool has_new_layers = key->has_grown || key->rotated;
-    if (key->access == FOR_WRITING || (key->access == FOR_ADDING && has_new_layers)) {
-        key->filter->safe_fill = measure_safe_fill(key->filter);
+    if (key->only_added && !has_new_layers) {
+        measure_note_add(key->filter);
+    } else {
+        measure_settle_fill(key->filter);
     }
+}
+
+void key_close_changed(struct key *key, const char *event) {
+    if (is_writing(key)) settle_fill(key);
     uint64_t was_full = key->counted.full;
+    const char *remedy = log_remedy(key->filter);
     key_close(key);
-    if (key->counted.full > was_full) notice_full(key->ctx, key->name, key->counted.items);
-    if (key->has_many_layers) notice_many_layers(key->ctx, key->name, key->counted.items);
+    if (key->counted.full > was_full) {
+        log_full(key->ctx, key->name, key->counted.items, remedy);
+    }
+    if (key->has_many_layers) log_many_layers(key->ctx, key->name, key->counted.items);
     bool is_expiring = key->expires != 0 && expire(key);
     RedisModule_SignalModifiedKey(key->ctx, key->name);
     if (key->rotated) announce(key, "bf.rotate");

@@ -14,7 +14,7 @@
 #ifndef BLOOMPORT_KEY_H
 #define BLOOMPORT_KEY_H
 
-#include "module/core/packed.h"
+#include "module/core/filter/packed.h"
 #include "module/metrics.h"
 
 #include <redismodule.h>
@@ -41,6 +41,7 @@ struct key {
     uint64_t rotated;        // the start of the generation that the command began; 0: none
     bool has_grown;          // the command appended a layer
     bool has_many_layers;    // that took the filter into the state `many layers`
+    bool only_added;         // what the filter's safe_fill rests on has not changed (measure.h)
     struct packed_view view; // the memory of `filter` if the value is packed
     struct usage counted;    // writing: what INFO bf counts for this key so far,
     uint32_t counted_from;   // of the layers from this one on

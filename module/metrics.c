@@ -18,10 +18,7 @@ static struct usage usage_of(const void *value) {
 
 void metrics_hold(void *value) {
     struct usage none = {0};
-    if (!packed_is_packed(value)) {
-        struct filter *filter = value;
-        filter->safe_fill = measure_safe_fill(filter);
-    }
+    if (!packed_is_packed(value)) measure_settle_fill(value);
     metrics_settle(&none, usage_of(value));
 }
 

@@ -12,8 +12,8 @@
 #ifndef BLOOMPORT_METRICS_H
 #define BLOOMPORT_METRICS_H
 
+#include "module/core/filter/packed.h"
 #include "module/core/measure.h"
-#include "module/core/packed.h"
 
 #include <redismodule.h>
 
@@ -39,12 +39,10 @@ struct usage {
 /* The sum over all values that the server ever got; a freed value counts as it was last. */
 extern struct usage metrics_held;
 
-/* Whether the filter is overfilled. An add asks this twice, so filter->safe_fill spares nearly
- * every filter the arithmetic. */
+/* Whether the filter is overfilled. An add asks this twice, and rate.c takes microseconds, so
+ * filter->safe_fill spares nearly every filter the arithmetic. */
 static inline bool metrics_is_overfilled(const struct filter *filter) {
-    const struct layer *newest = filter_newest(filter);
-    if ((double)newest->ones < (double)filter->safe_fill * (double)newest->nbits) return false;
-    return measure_is_overfilled(filter);
+    return measure_is_settled(filter) ? filter->safe_fill < 0 : measure_is_overfilled(filter);
 }
 
 /* The usage of one value; `filter` is the same value, opened. Layers, items and bytes are of its

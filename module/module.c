@@ -7,27 +7,14 @@
 #include "module/metrics.h"
 #include "module/replay.h"
 #include "module/replicate.h"
+#include "module/server.h"
 #include "module/type.h"
-
-#include <stdint.h>
-
-_Static_assert(SIZE_MAX > UINT32_MAX, "bloomport needs a 64-bit system: filters may be larger");
 
 #define MODULE_NAME "bf" // what clients and tools look for in MODULE LIST
 #define MODULE_VERSION (VERSION_MAJOR * 10000 + VERSION_MINOR * 100 + VERSION_PATCH)
 
 __attribute__((visibility("default"))) int RedisModule_OnLoad(RedisModuleCtx *ctx,
                                                               RedisModuleString **argv, int argc);
-
-/* Valkey 9 moves slots atomically only if every module says that it can cope: keys arrive and are
- * written to before the node owns them, which is nothing to us. */
-#define VALKEY_OPTION_SLOT_MIGRATION (1 << 5)
-
-/* What the oldest server that we know offers, and older ones do not. */
-static bool has_needed_calls(void) {
-    return RedisModule_RegisterStringConfig && RedisModule_SetCommandInfo &&
-           RedisModule_GetServerVersion && RedisModule_TryAlloc;
-}
 
 int RedisModule_OnLoad(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
     if (RedisModule_Init(ctx, MODULE_NAME, MODULE_VERSION, REDISMODULE_APIVER_1) !=
@@ -37,17 +24,18 @@ int RedisModule_OnLoad(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) 
                         " is loaded already: BF.* can be had from one module only");
         return REDISMODULE_ERR;
     }
-    if (!has_needed_calls()) {
+    if (!server_is_new_enough()) {
         RedisModule_Log(ctx, "warning", "this server is too old: bloomport needs Redis 7.0");
         return REDISMODULE_ERR;
     }
     mem_set_hooks((struct mem_hooks){RedisModule_TryAlloc, RedisModule_Free});
     // A failed read is ours to handle; a key is modified when we say so, not when it is opened; and
-    // nothing we keep minds a second set of keys being loaded while the first is served.
+    // nothing we keep minds a second set of keys being loaded while the first is served. Valkey 9
+    // moves slots atomically only if every module says that it can cope: keys arrive and are
+    // written to before the node owns them, which is nothing to us.
     RedisModule_SetModuleOptions(
         ctx, REDISMODULE_OPTIONS_HANDLE_IO_ERRORS | REDISMODULE_OPTION_NO_IMPLICIT_SIGNAL_MODIFIED |
-                 REDISMODULE_OPTIONS_HANDLE_REPL_ASYNC_LOAD |
-                 (replay_has_slot_migration() ? VALKEY_OPTION_SLOT_MIGRATION : 0));
+                 REDISMODULE_OPTIONS_HANDLE_REPL_ASYNC_LOAD | server_slot_migration_option());
     if (command_table_register(ctx) != REDISMODULE_OK) return REDISMODULE_ERR;
     if (config_load(ctx, argv, argc) != REDISMODULE_OK) return REDISMODULE_ERR;
     if (replay_register(ctx) != REDISMODULE_OK) return REDISMODULE_ERR;

@@ -2,9 +2,7 @@
 
 #include "module/replay.h"
 
-/* Valkey 9: the context flag of the client that imports a slot's keys and commands. The header of
- * Redis 7.0 does not define it, and on Redis 8 the same bit means something else. */
-#define VALKEY_SLOT_IMPORT (1 << 25)
+#include "module/server.h"
 
 static int replaying_flags = REDISMODULE_CTX_FLAGS_REPLICATED | REDISMODULE_CTX_FLAGS_LOADING;
 static bool is_explicit;
@@ -47,14 +45,8 @@ static void on_load(RedisModuleCtx *ctx, RedisModuleEvent event, uint64_t subeve
     if (is_start) is_explicit = false;
 }
 
-bool replay_has_slot_migration(void) {
-    int (*version)(void) = NULL;
-    RedisModule_GetApi("ValkeyModule_GetServerVersion", (void *)&version);
-    return version && version() >= 0x090000;
-}
-
 int replay_register(RedisModuleCtx *ctx) {
-    if (replay_has_slot_migration()) replaying_flags |= VALKEY_SLOT_IMPORT;
+    replaying_flags |= server_slot_import_flag();
     if (RedisModule_SubscribeToServerEvent(ctx, RedisModuleEvent_Loading, on_load) !=
         REDISMODULE_OK) {
         return REDISMODULE_ERR;

@@ -50,9 +50,6 @@ void replay_note_explicit_value(void);
 /* Whether that was noted since the last load began. */
 bool replay_is_explicit(void);
 
-/* Whether the server moves a slot with all its keys in one step: Valkey 9 and later. */
-bool replay_has_slot_migration(void);
-
 /* Subscribes to the beginning of loads, since each load begins a new stream. REDISMODULE_ERR if the
  * server refuses. */
 int replay_register(RedisModuleCtx *ctx);

@@ -92,7 +92,7 @@ static void add_options(struct words *words, const struct creation *creation) {
     const struct filter_params *params = &creation->params;
     add_number(words, "EXPANSION", params->expansion);
     add_word(words, "LAYOUT");
-    add_word(words, args_layout_name(params->layout));
+    add_word(words, layout_name(params->layout));
     add_word(words, "HASH");
     add_word(words, args_scheme_name(params->scheme));
     if (params->scheme == SCHEME_SIP13) add_seed(words, &params->seed);
@@ -105,25 +105,29 @@ static void add_options(struct words *words, const struct creation *creation) {
 
 /* The options of a foreign filter are its program's. Without LAYOUT, replaying them creates a
  * foreign filter; TIGHTENING makes it valkey-bloom's. */
-static void add_foreign_options(struct words *words, const struct filter_params *params) {
-    if (params->growth == GROWTH_RATIO) {
-        add_promise(words, "TIGHTENING", params->ratio);
-        add_seed(words, &params->seed);
-    }
-    if (params->expansion) {
-        add_number(words, "EXPANSION", params->expansion);
+static void add_redisbloom_options(struct words *words, const struct creation *creation) {
+    if (creation->params.expansion) {
+        add_number(words, "EXPANSION", creation->params.expansion);
     } else {
         add_word(words, "NONSCALING");
     }
 }
 
-static void add_all_options(struct words *words, const struct creation *creation) {
-    if (creation->params.is_foreign) {
-        add_foreign_options(words, &creation->params);
-    } else {
-        add_options(words, creation);
-    }
+static void add_valkeybloom_options(struct words *words, const struct creation *creation) {
+    add_promise(words, "TIGHTENING", creation->params.ratio);
+    add_seed(words, &creation->params.seed);
+    add_redisbloom_options(words, creation);
 }
+
+/* A creation in the words of each origin. */
+static const struct {
+    void (*add_options)(struct words *words, const struct creation *creation);
+    bool reserves; // an empty filter is created by BF.RESERVE, else by BF.INSERT without items
+} ROWS[ORIGIN_COUNT] = {
+    [ORIGIN_OWN] = {add_options, true},
+    [ORIGIN_REDISBLOOM] = {add_redisbloom_options, true},
+    [ORIGIN_VALKEYBLOOM] = {add_valkeybloom_options, false},
+};
 
 /* The words of BF.INSERT before ITEMS. */
 static void add_insert_options(struct words *words, const struct creation *creation) {
@@ -132,7 +136,7 @@ static void add_insert_options(struct words *words, const struct creation *creat
     add_number(words, "CAPACITY", (long long)params->capacity);
     add_promise(words, by_bits ? "BITSPERKEY" : "ERROR",
                 by_bits ? params->bits_per_key : params->error_rate);
-    add_all_options(words, creation);
+    ROWS[params->origin].add_options(words, creation);
 }
 
 /* The words of BF.INSERT between the key and the items. */
@@ -148,7 +152,7 @@ static void add_reserve_words(struct words *words, const struct creation *creati
     add_promise(words, by_bits ? "BITSPERKEY" : NULL,
                 by_bits ? params->bits_per_key : params->error_rate);
     add_number(words, NULL, (long long)params->capacity);
-    add_all_options(words, creation);
+    ROWS[params->origin].add_options(words, creation);
 }
 
 /* Making the words takes a third of a creation, and most creations have those of the one before. So
@@ -162,7 +166,7 @@ static struct {
 
 static bool is_worth_keeping(const struct creation *creation) {
     const struct filter_params *params = &creation->params;
-    return creation->expires == 0 && params->scheme != SCHEME_SIP13 && !params->is_foreign;
+    return creation->expires == 0 && params->scheme != SCHEME_SIP13;
 }
 
 /* The words that `add` makes for a creation. *room has those that are not kept; the caller clears
@@ -184,7 +188,6 @@ static struct list words_of(const struct creation *creation,
     return (struct list){kept.words.word, kept.words.n};
 }
 
-/* valkey-bloom creates an empty filter by BF.INSERT without items. */
 static void insert_nothing(RedisModuleCtx *ctx, RedisModuleString *name,
                            const struct creation *creation) {
     struct words words = {.n = 0};
@@ -195,7 +198,7 @@ static void insert_nothing(RedisModuleCtx *ctx, RedisModuleString *name,
 
 void replicate_reserve(RedisModuleCtx *ctx, RedisModuleString *name,
                        const struct creation *creation) {
-    if (creation->params.growth == GROWTH_RATIO) {
+    if (!ROWS[creation->params.origin].reserves) {
         insert_nothing(ctx, name, creation);
         return;
     }

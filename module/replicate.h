@@ -29,7 +29,7 @@
 
 #include "module/args.h"
 #include "module/bulk.h"
-#include "module/core/filter.h"
+#include "module/core/filter/filter.h"
 
 #include <redismodule.h>
 #include <stdbool.h>

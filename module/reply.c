@@ -30,10 +30,17 @@ void reply_creation_error(RedisModuleCtx *ctx, enum status status,
                           const struct filter_params *params) {
     if (status != STATUS_PARAM) {
         reply_no_room(ctx, ERR_NO_MEMORY, filter_new_bytes(params));
-    } else {
-        bool is_blocked = params->layout == LAYOUT_BLOCKED;
-        RedisModule_ReplyWithError(ctx, is_blocked ? ERR_LAYOUT_TOO_SMALL : ERR_SCHEME_TOO_SMALL);
+        return;
     }
+    uint64_t most = layout_row(params->layout)->max_bits; // a power of two
+    if (most == SIZING_MAX_BITS) {
+        RedisModule_ReplyWithError(ctx, ERR_SCHEME_TOO_SMALL);
+        return;
+    }
+    char text[80];
+    snprintf(text, sizeof(text), ERR_LAYOUT_TOO_SMALL, layout_name(params->layout),
+             63 - __builtin_clzll(most));
+    RedisModule_ReplyWithError(ctx, text);
 }
 
 static struct text add_error(RedisModuleCtx *ctx, enum status status, const struct filter *filter) {

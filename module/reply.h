@@ -6,7 +6,7 @@
 #ifndef BLOOMPORT_REPLY_H
 #define BLOOMPORT_REPLY_H
 
-#include "module/core/filter.h"
+#include "module/core/filter/filter.h"
 
 #include <redismodule.h>
 #include <stdbool.h>
@@ -19,9 +19,9 @@
 #define ERR_REPEATED "ERR repeated option"
 #define ERR_NO_MEMORY "ERR Insufficient memory to create filter"
 #define ERR_SCHEME_TOO_SMALL "ERR hash FNV1A cannot address more than 2^32 bits"
-#define ERR_BAD_LAYOUT "ERR bad layout: CLASSIC, BLOCKED or COUNTING"
-#define ERR_BLOCKED_HASH "ERR layout BLOCKED goes with hash XXH64 only"
-#define ERR_LAYOUT_TOO_SMALL "ERR layout BLOCKED cannot address more than 2^40 bits"
+#define ERR_BAD_LAYOUT "ERR bad layout: %s" // their names
+#define ERR_LAYOUT_HASH "ERR layout %s goes with hash XXH64 only"
+#define ERR_LAYOUT_TOO_SMALL "ERR layout %s cannot address more than 2^%d bits"
 #define ERR_BAD_HASH "ERR bad hash: XXH64, FNV1A or SIP13"
 #define ERR_BAD_SEED "ERR invalid seed"
 #define ERR_SEED_HASH "ERR SEED goes with hash SIP13 only"
@@ -32,8 +32,8 @@
 #define ERR_GENERATIONS_RANGE "ERR generations must be in the range [1, 64]"
 #define ERR_GENERATIONS_ALONE "ERR GENERATIONS goes with WINDOW only"
 #define ERR_WINDOW_NONSCALING "ERR a window filter cannot be NONSCALING"
-#define ERR_COUNTING_WINDOW "ERR layout COUNTING cannot have a WINDOW"
-#define ERR_COUNTING_EXPANDS "ERR layout COUNTING cannot expand"
+#define ERR_LAYOUT_WINDOW "ERR layout %s cannot have a WINDOW"
+#define ERR_LAYOUT_EXPANDS "ERR layout %s cannot expand"
 #define ERR_NOT_INTEGER "ERR value is not an integer or out of range"
 #define ERR_RESERVE_EXPIRE "ERR invalid expire time in 'bf.reserve' command"
 #define ERR_INSERT_EXPIRE "ERR invalid expire time in 'bf.insert' command"
@@ -93,17 +93,11 @@
 
 /* Of BF.EXPORT and BF.IMPORT */
 #define ERR_BAD_FORMAT "ERR bad format: it is one of %s" // formats_list
-#define ERR_BAD_FORMAT_BYTES 256
-#define ERR_BAD_VARIANT "ERR bad VARIANT: it is one of old, 3.x, 4.x"
-#define ERR_NO_VARIANT "ERR FORMAT cassandra needs VARIANT old, 3.x or 4.x"
-#define ERR_VARIANT_FORMAT "ERR VARIANT goes with FORMAT cassandra only"
 #define ERR_IMPORT_FIXED "ERR filters of this format do not grow"
 #define ERR_EXPORT_TOO_LARGE "ERR filter is larger than a bulk string, use BF.SCANDUMP"
 #define ERR_EXPORT_SIZES                                                                           \
     "ERR cannot export: its generations have different sizes: BF.SCANDUMP carries any filter"
 #define ERR_EXPORT_MEMORY "ERR not enough memory to export"
-#define ERR_IMPORT_OWN "ERR a redisbloom dump brings its own capacity and expansion"
-#define ERR_IMPORT_OWN_VALKEY "ERR a valkeybloom string brings its own capacity and expansion"
 #define ERR_IMPORT_BAD_HASH "ERR bad hash: XXH64 or FNV1A"
 #define ERR_IMPORT_HASH "ERR HASH goes with formats portable and sstable only"
 

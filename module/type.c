@@ -1,7 +1,8 @@
 /* The data type `bloomport`. See type.h.
  *
- * A saved filter is a sequence of strings (rdb/FORMAT.md, section 3). The bits are cut into pieces,
- * so that neither saving nor loading needs a second copy of a large array:
+ * A small filter is saved as one string, a short record (rdb/short_record.h). Any other is saved as
+ * a sequence of strings (rdb/FORMAT.md, section 3). The bits are cut into pieces, so that neither
+ * saving nor loading needs a second copy of a large array:
  *
  *   | header | k, m | 1 MiB of bits | ... | the last bits | k, m | 1 MiB of bits | ...
  *             \________________ layer 0 _________________/ \________ layer 1 ______
@@ -10,13 +11,12 @@
 #include "module/type.h"
 
 #include "module/config.h"
-#include "module/core/measure.h"
-#include "module/core/packed.h"
+#include "module/core/filter/packed.h"
 #include "module/metrics.h"
 #include "module/replay.h"
-#include "module/type_foreign.h"
 #include "rdb/bytes.h"
 #include "rdb/codec.h"
+#include "rdb/short_record.h"
 
 #include <string.h>
 
@@ -26,8 +26,6 @@
 /* The bytes of a bit array that one string of an RDB file holds. Saving and loading need a buffer
  * of this size. It is so large that the cost per string is small beside the cost of its bytes. */
 #define RDB_PIECE_BYTES ((size_t)1024 * 1024)
-
-RedisModuleType *type_bloomport;
 
 /* The context for commands that are called while saving. They need a client, which the context of a
  * save does not have on Redis 7.0. */
@@ -70,7 +68,8 @@ static bool switch_compression(const char *from, const char *to) {
  * find that out as saving takes. It gains 28 % at a fill of 8 %, 8 % at 16 %, nothing from 30 % on.
  */
 static bool is_incompressible(const struct layer *layer) {
-    bool is_dense = layer->layout != LAYOUT_COUNTING && layer->ones > layer->nbits / 5;
+    bool has_counters = layout_row((enum layout)layer->layout)->has_counters;
+    bool is_dense = !has_counters && layer->ones > layer->nbits / 5;
     return is_dense && layer_array_bytes(layer) >= 65536;
 }
 
@@ -88,9 +87,18 @@ static void save_layer(RedisModuleIO *io, const struct layer *layer) {
     if (switched) switch_compression("no", "yes");
 }
 
+/* Saves the filter as a short record. False if it is none that has one. */
+static bool save_short(RedisModuleIO *io, const struct filter *filter) {
+    uint8_t record[SHORT_RECORD_MOST_BYTES];
+    size_t len = short_record_encode(filter, record);
+    if (len > 0) RedisModule_SaveStringBuffer(io, (const char *)record, len);
+    return len > 0;
+}
+
 static void on_rdb_save(RedisModuleIO *io, void *value) {
     struct packed_view view;
     const struct filter *filter = packed_view(value, &view);
+    if (save_short(io, filter)) return;
     size_t len;
     char *header = encode_header(filter, &len);
     RedisModule_SaveStringBuffer(io, header, len);
@@ -100,21 +108,18 @@ static void on_rdb_save(RedisModuleIO *io, void *value) {
 
 /* ---- Loading ------------------------------------------------------------------------------ */
 
-/* Loads the header. Returns the filter with all bits zero, or NULL and the reason in *fault. */
-static struct filter *load_header(RedisModuleIO *io, const char **fault) {
-    size_t len;
-    char *bytes = RedisModule_LoadStringBuffer(io, &len);
-    if (!bytes) {
-        *fault = "truncated header";
-        return NULL;
-    }
+/* What is wrong with bytes that a decoder refuses. */
+static const char *fault_of(enum status status, const char *corrupt) {
+    if (status == STATUS_OK) return NULL;
+    return status == STATUS_NOMEM ? TYPE_NO_MEMORY : corrupt;
+}
+
+/* Decodes a header. Returns the filter with all bits zero, or NULL and the reason in *fault. */
+static struct filter *decode_header(const uint8_t *bytes, size_t len, const char **fault) {
+    static const char CORRUPT[] = "not a filter header, or a damaged one";
     struct filter *filter = NULL;
-    uint64_t max_bytes = config_max_loaded_bytes();
-    enum status st = codec_decode_header((const uint8_t *)bytes, len, max_bytes, &filter);
-    if (st == STATUS_NOMEM) *fault = TYPE_NO_MEMORY;
-    if (st == STATUS_CORRUPT) *fault = "not a filter header, or a damaged one";
-    RedisModule_Free(bytes);
-    if (filter && filter->is_foreign) { // RedisBloom's header belongs to the other type
+    *fault = fault_of(codec_decode_header(bytes, len, config_max_loaded_bytes(), &filter), CORRUPT);
+    if (filter && type_of(filter) != type_bloomport.type) { // RedisBloom's, of the other type
         *fault = "not a filter header";
         filter_free(filter);
         filter = NULL;
@@ -149,51 +154,56 @@ static const char *load_layer(RedisModuleIO *io, struct layer *layer) {
     return NULL;
 }
 
-/* A file of small filters has many alike, so the last safe fill is kept: computing it takes a sixth
- * of loading one. Of filters that may be packed it follows from these three fields. */
-static void set_safe_fill(struct filter *filter) {
-    static struct {
-        double error_rate;
-        uint64_t nbits;
-        uint32_t nhashes;
-        float safe_fill;
-    } last;
-    const struct layer *layer = &filter->layers[0];
-    if (!packed_fits(filter)) return; // metrics_hold computes it
-    if (last.error_rate != filter->error_rate || last.nbits != layer->nbits ||
-        last.nhashes != layer->nhashes) {
-        last.error_rate = filter->error_rate;
-        last.nbits = layer->nbits;
-        last.nhashes = layer->nhashes;
-        last.safe_fill = measure_safe_fill(filter);
+/* Loads the strings after the header. Returns the value, or NULL and the reason in *fault. */
+static void *load_layers(RedisModuleIO *io, struct filter *filter, const char **fault) {
+    for (uint32_t i = 0; !*fault && i < filter->nlayers; i++) {
+        *fault = load_layer(io, &filter->layers[i]);
     }
-    filter->safe_fill = last.safe_fill;
+    if (!*fault && !codec_bits_are_sound(filter)) {
+        *fault = "the bits are not those the header speaks of";
+    }
+    if (!*fault) return packed_pack(filter);
+    filter_free(filter);
+    return NULL;
+}
+
+/* Loads a value, whose first string says in which form it is. NULL and the reason in *fault if it
+ * is damaged. */
+static void *load_value(RedisModuleIO *io, const char **fault) {
+    size_t len;
+    char *string = RedisModule_LoadStringBuffer(io, &len);
+    if (!string) {
+        *fault = "truncated header";
+        return NULL;
+    }
+    const uint8_t *bytes = (const uint8_t *)string;
+    void *value = NULL;
+    struct filter *filter = NULL;
+    if (short_record_begins(bytes, len)) {
+        uint64_t most = config_max_loaded_bytes();
+        *fault = fault_of(short_record_decode(bytes, len, most, &value), "a damaged short record");
+    } else {
+        filter = decode_header(bytes, len, fault);
+    }
+    RedisModule_Free(string);
+    return filter ? load_layers(io, filter, fault) : value;
 }
 
 static void *on_rdb_load(RedisModuleIO *io, int encver) {
     const char *fault = NULL;
-    struct filter *filter = NULL;
+    void *value = NULL;
     if (encver != ENCODING_VERSION) {
         fault = "saved by a newer version of bloomport";
     } else {
-        filter = load_header(io, &fault);
+        value = load_value(io, &fault);
     }
-    for (uint32_t i = 0; filter && !fault && i < filter->nlayers; i++) {
-        fault = load_layer(io, &filter->layers[i]);
-    }
-    if (!fault && !codec_bits_are_sound(filter)) {
-        fault = "the bits are not those the header speaks of";
-    }
-    if (!fault) {
-        set_safe_fill(filter);
-        void *value = packed_pack(filter);
+    if (value) {
         metrics_hold(value);
         replay_note_explicit_value();
-        return value;
+    } else {
+        RedisModule_LogIOError(io, "warning", "bloomport: cannot load a filter: %s", fault);
     }
-    RedisModule_LogIOError(io, "warning", "bloomport: cannot load a filter: %s", fault);
-    filter_free(filter);
-    return NULL;
+    return value;
 }
 
 /* ---- AOF ---------------------------------------------------------------------------------- */
@@ -276,6 +286,10 @@ static int on_defrag(RedisModuleDefragCtx *ctx, RedisModuleString *key, void **v
     return 0; // all done
 }
 
+static uint64_t size_bytes(const void *value) {
+    return packed_size_bytes(value);
+}
+
 static void on_digest(RedisModuleDigest *digest, void *value) {
     struct packed_view view;
     const struct filter *filter = packed_view(value, &view);
@@ -295,12 +309,30 @@ static void on_digest(RedisModuleDigest *digest, void *value) {
 
 /* ---- Registration ------------------------------------------------------------------------- */
 
-static RedisModuleType *create(RedisModuleCtx *ctx, const char *name, int encoding_version,
-                               RedisModuleTypeSaveFunc save, RedisModuleTypeLoadFunc load) {
+struct type_row type_bloomport = {
+    .name = NAME,
+    .encoding = ENCODING_VERSION,
+    .is_explicit = true,
+    .save = on_rdb_save,
+    .load = on_rdb_load,
+    .size = size_bytes,
+};
+
+static struct type_row *const ROWS[ORIGIN_COUNT] = {
+    [ORIGIN_OWN] = &type_bloomport,
+    [ORIGIN_REDISBLOOM] = &type_redisbloom,
+    [ORIGIN_VALKEYBLOOM] = &type_valkeybloom,
+};
+
+const struct type_row *type_row(enum origin origin) {
+    return ROWS[origin];
+}
+
+static bool create(RedisModuleCtx *ctx, struct type_row *row) {
     RedisModuleTypeMethods methods = {
         .version = REDISMODULE_TYPE_METHOD_VERSION,
-        .rdb_load = load,
-        .rdb_save = save,
+        .rdb_load = row->load,
+        .rdb_save = row->save,
         .aof_rewrite = on_aof_rewrite,
         .mem_usage = on_mem_usage,
         .digest = on_digest,
@@ -309,36 +341,34 @@ static RedisModuleType *create(RedisModuleCtx *ctx, const char *name, int encodi
         .copy = on_copy,
         .defrag = on_defrag,
     };
-    RedisModuleType *type = RedisModule_CreateDataType(ctx, name, encoding_version, &methods);
-    if (!type) {
+    row->type = RedisModule_CreateDataType(ctx, row->name, row->encoding, &methods);
+    if (!row->type) {
         RedisModule_Log(ctx, "warning",
                         "the server refuses the data type %s: has another module registered it?",
-                        name);
+                        row->name);
     }
-    return type;
+    return row->type != NULL;
 }
 
 RedisModuleType *type_of(const struct filter *filter) {
-    return filter->is_foreign ? type_foreign_of(filter)->type : type_bloomport;
+    return type_row(filter->origin)->type;
 }
 
 bool type_is_filter(const RedisModuleType *type) {
     if (!type) return false;
-    bool is_one = type == type_bloomport;
-    for (int i = 0; i < TYPE_FOREIGN_COUNT; i++) is_one |= type == type_foreign[i].type;
-    return is_one;
+    for (int i = 0; i < ORIGIN_COUNT; i++) {
+        if (type == ROWS[i]->type) return true;
+    }
+    return false;
 }
 
 /* The foreign types come first, since another module may have registered them. If our own type were
  * registered before that failure, Redis 7.0 would leak it. */
 int type_register(RedisModuleCtx *ctx) {
-    for (int i = 0; i < TYPE_FOREIGN_COUNT; i++) {
-        struct type_foreign *row = &type_foreign[i];
-        row->type = create(ctx, row->name, row->encoding, row->save, row->load);
-        if (!row->type) return REDISMODULE_ERR;
+    for (int i = ORIGIN_OWN + 1; i < ORIGIN_COUNT; i++) {
+        if (!create(ctx, ROWS[i])) return REDISMODULE_ERR;
     }
-    type_bloomport = create(ctx, NAME, ENCODING_VERSION, on_rdb_save, on_rdb_load);
-    if (!type_bloomport) return REDISMODULE_ERR;
+    if (!create(ctx, &type_bloomport)) return REDISMODULE_ERR;
     own_context = RedisModule_GetDetachedThreadSafeContext(ctx);
     return REDISMODULE_OK;
 }

@@ -1,44 +1,41 @@
-/* The types of other programs, whose filters are kept as they are. A row of the table has what
- * differs between them; everything else about a foreign filter is the same for all, and follows
- * from its scheme and its growth rule (core/filter.h). args_foreign.h has the words with which each
- * program writes a creation to its stream. */
+/* Loading the types of other programs, whose filters are kept as they are: one driver, and a
+ * loader for each type, in the file of its name. */
 
 #ifndef BLOOMPORT_TYPE_FOREIGN_H
 #define BLOOMPORT_TYPE_FOREIGN_H
 
-#include "module/core/filter.h"
+#include "module/core/filter/filter.h"
 
 #include <redismodule.h>
 
-struct type_foreign {
-    const char *name; // nine characters
-    int encoding;     // the version of the RDB encoding that is written
-    enum growth growth;
-    RedisModuleTypeSaveFunc save;
-    RedisModuleTypeLoadFunc load;
-
-    /* The bytes that the program itself would show in BF.INFO, so that a user's monitoring sees no
-     * change. */
-    uint64_t (*size)(const struct filter *filter);
-    RedisModuleType *type; // once it is registered
+/* A value that is being loaded. */
+struct loading {
+    RedisModuleIO *io;
+    int version; // of the encoding
+    uint64_t max_bytes;
+    struct filter *filter;   // NULL until take_fields has made it
+    uint64_t nlayers, items; // as the fields state them
 };
 
-#define TYPE_FOREIGN_COUNT 2
-extern struct type_foreign type_foreign[TYPE_FOREIGN_COUNT];
+/* The functions return NULL, or why the value cannot be loaded. */
+struct loader {
+    int oldest, newest; // the versions of the encoding that it knows
+    const char *unknown_version;
 
-/* The row of a foreign filter. */
-struct type_foreign *type_foreign_of(const struct filter *filter);
+    /* Loads the fields before the layers, and makes the filter with room for them. */
+    const char *(*take_fields)(struct loading *l);
 
-/* The capacity to which valkey-bloom would let its scaling filter grow: by its own count of bytes,
- * within bf.max-bytes or, if that is not set, within valkey-bloom's default of 128 MiB. */
-uint64_t type_foreign_max_capacity(const struct filter *filter);
+    /* Loads layer i with its bits, and appends it. */
+    const char *(*take_layer)(struct loading *l, uint64_t i);
 
-void type_redisbloom_save(RedisModuleIO *io, void *value);
-void *type_redisbloom_load(RedisModuleIO *io, int encver);
-#define TYPE_REDISBLOOM_ENCODING 4
+    /* Checks the whole filter; its set bits are counted afterwards. */
+    const char *(*check)(struct loading *l);
+};
 
-void type_valkeybloom_save(RedisModuleIO *io, void *value);
-void *type_valkeybloom_load(RedisModuleIO *io, int encver);
-#define TYPE_VALKEYBLOOM_ENCODING 1
+extern const char TYPE_TRUNCATED[];
+
+/* Loads a value, for RedisModuleTypeLoadFunc. NULL: it cannot be loaded, and the log says why. */
+void *type_foreign_load(enum origin origin, const struct loader *loader, RedisModuleIO *io,
+                        int version);
 
 #endif

@@ -8,11 +8,11 @@
  * Each field is a value of the server's RDB format: a number, a double, or for the array a string.
  * rdb/FORMAT.md, section 6, has the legal values. */
 
-#include "module/config.h"
-#include "module/metrics.h"
 #include "module/type.h"
 #include "module/type_foreign.h"
 #include "rdb/formats/redisbloom.h"
+
+#define ENCODING_VERSION 4
 
 /* ---- Saving ------------------------------------------------------------------------------- */
 
@@ -30,7 +30,7 @@ static void save_layer(RedisModuleIO *io, const struct layer *layer) {
     RedisModule_SaveUnsigned(io, fields.items);
 }
 
-void type_redisbloom_save(RedisModuleIO *io, void *value) {
+static void on_save(RedisModuleIO *io, void *value) {
     const struct filter *filter = value; // foreign filters are never packed
     struct redisbloom_fixed fixed = redisbloom_fixed_of(filter);
     RedisModule_SaveUnsigned(io, fixed.items);
@@ -42,28 +42,25 @@ void type_redisbloom_save(RedisModuleIO *io, void *value) {
 
 /* ---- Loading ------------------------------------------------------------------------------ */
 
-static const char TRUNCATED[] = "truncated";
-
-/* Loads the fields before the layers. Returns the filter without layers, or NULL and the reason in
- * *fault. */
-static struct filter *load_fixed(RedisModuleIO *io, struct redisbloom_fixed *fixed,
-                                 const char **fault) {
-    fixed->items = RedisModule_LoadUnsigned(io);
-    fixed->nlayers = RedisModule_LoadUnsigned(io);
-    fixed->options = RedisModule_LoadUnsigned(io);
-    fixed->growth = RedisModule_LoadUnsigned(io);
-    if (RedisModule_IsIOError(io)) {
-        *fault = TRUNCATED;
-        return NULL;
-    }
-    struct filter *filter = redisbloom_new_bare(fixed, fault);
-    if (!filter && !*fault) *fault = TYPE_NO_MEMORY;
-    return filter;
+static const char *take_fields(struct loading *l) {
+    struct redisbloom_fixed fixed;
+    fixed.items = RedisModule_LoadUnsigned(l->io);
+    fixed.nlayers = RedisModule_LoadUnsigned(l->io);
+    fixed.options = RedisModule_LoadUnsigned(l->io);
+    fixed.growth = RedisModule_LoadUnsigned(l->io);
+    if (RedisModule_IsIOError(l->io)) return TYPE_TRUNCATED;
+    const char *fault;
+    l->filter = redisbloom_new_bare(&fixed, &fault);
+    l->nlayers = fixed.nlayers;
+    l->items = fixed.items;
+    return l->filter || fault ? fault : TYPE_NO_MEMORY;
 }
 
-/* Loads one layer. Returns NULL or the reason of the failure. The string that was read becomes the
- * layer's array, so that a large array needs no second copy. */
-static const char *load_layer(RedisModuleIO *io, uint64_t max_bytes, struct filter *filter) {
+/* The string that was read becomes the layer's array, so that a large array needs no second copy.
+ */
+static const char *take_layer(struct loading *l, uint64_t i) {
+    (void)i;
+    RedisModuleIO *io = l->io;
     struct redisbloom_layer fields;
     fields.capacity = RedisModule_LoadUnsigned(io);
     fields.error_rate = RedisModule_LoadDouble(io);
@@ -71,43 +68,48 @@ static const char *load_layer(RedisModuleIO *io, uint64_t max_bytes, struct filt
     fields.bits_per_item = RedisModule_LoadDouble(io);
     fields.nbits = RedisModule_LoadUnsigned(io);
     fields.n2 = RedisModule_LoadUnsigned(io);
-    if (fields.nbits / 8 > max_bytes) return TYPE_NO_MEMORY;
+    if (fields.nbits / 8 > l->max_bytes) return TYPE_NO_MEMORY;
     size_t len = 0;
     char *bits = RedisModule_LoadStringBuffer(io, &len);
     fields.items = RedisModule_LoadUnsigned(io);
     fields.nbytes = len;
-    const char *fault = TRUNCATED;
-    if (bits && !RedisModule_IsIOError(io)) fault = redisbloom_put_layer(filter, &fields);
+    const char *fault = TYPE_TRUNCATED;
+    if (bits && !RedisModule_IsIOError(io)) fault = redisbloom_put_layer(l->filter, &fields);
     if (fault) {
         RedisModule_Free(bits);
         return fault;
     }
-    struct layer *layer = &filter->layers[filter->nlayers - 1];
-    layer->bits = (uint8_t *)bits;
-    layer->ones = layer_count_ones(layer);
-    return filter_size_bytes(filter) > max_bytes ? TYPE_NO_MEMORY : NULL;
+    filter_newest(l->filter)->bits = (uint8_t *)bits;
+    return filter_size_bytes(l->filter) > l->max_bytes ? TYPE_NO_MEMORY : NULL;
 }
 
-void *type_redisbloom_load(RedisModuleIO *io, int encver) {
-    const char *fault = NULL;
-    struct filter *filter = NULL;
-    struct redisbloom_fixed fixed = {0};
-    uint64_t max_bytes = config_max_loaded_bytes();
-    if (encver != TYPE_REDISBLOOM_ENCODING) {
-        fault = "its encoding version is not 4, the only one known here";
-    } else {
-        filter = load_fixed(io, &fixed, &fault);
-    }
-    for (uint64_t i = 0; !fault && i < fixed.nlayers; i++) {
-        fault = load_layer(io, max_bytes, filter);
-    }
-    if (!fault) fault = redisbloom_check_sums(filter, fixed.items);
-    if (!fault) {
-        metrics_hold(filter);
-        return filter;
-    }
-    RedisModule_LogIOError(io, "warning", "bloomport: cannot load a filter of RedisBloom: %s",
-                           fault);
-    filter_free(filter);
-    return NULL;
+static const char *check(struct loading *l) {
+    return redisbloom_check_sums(l->filter, l->items);
 }
+
+static void *on_load(RedisModuleIO *io, int version) {
+    static const struct loader LOADER = {
+        .oldest = ENCODING_VERSION,
+        .newest = ENCODING_VERSION,
+        .unknown_version = "its encoding version is not 4, the only one known here",
+        .take_fields = take_fields,
+        .take_layer = take_layer,
+        .check = check,
+    };
+    return type_foreign_load(ORIGIN_REDISBLOOM, &LOADER, io, version);
+}
+
+/* ---- The type ----------------------------------------------------------------------------- */
+
+static uint64_t size_bytes(const void *value) {
+    const struct filter *filter = value;
+    return 32 + 64 * (uint64_t)filter->nlayers + filter_array_bytes(filter);
+}
+
+struct type_row type_redisbloom = {
+    .name = "MBbloom--",
+    .encoding = ENCODING_VERSION,
+    .save = on_save,
+    .load = on_load,
+    .size = size_bytes,
+};

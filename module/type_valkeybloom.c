@@ -11,13 +11,13 @@
 
 #include "module/config.h"
 #include "module/core/mem.h"
-#include "module/metrics.h"
-#include "module/replay.h"
 #include "module/type.h"
 #include "module/type_foreign.h"
 #include "rdb/formats/valkeybloom.h"
 
 #include <string.h>
+
+#define ENCODING_VERSION 1
 
 /* ---- Saving ------------------------------------------------------------------------------- */
 
@@ -35,7 +35,7 @@ static void save_layer(RedisModuleIO *io, const struct filter *filter, uint32_t 
     RedisModule_Free(array);
 }
 
-void type_valkeybloom_save(RedisModuleIO *io, void *value) {
+static void on_save(RedisModuleIO *io, void *value) {
     const struct filter *filter = value; // foreign filters are never packed
     struct valkeybloom_fixed fixed = valkeybloom_fixed_of(filter);
     RedisModule_SaveUnsigned(io, fixed.nlayers);
@@ -48,37 +48,29 @@ void type_valkeybloom_save(RedisModuleIO *io, void *value) {
 
 /* ---- Loading ------------------------------------------------------------------------------ */
 
-static const char TRUNCATED[] = "truncated";
-
-/* Loads the fields before the layers. Returns the filter without layers, or NULL and the reason in
- * *fault. */
-static struct filter *load_fixed(RedisModuleIO *io, int encver, struct valkeybloom_fixed *fixed,
-                                 const char **fault) {
-    fixed->nlayers = RedisModule_LoadUnsigned(io);
-    fixed->expansion = RedisModule_LoadUnsigned(io);
-    if (encver == 0) {
-        fixed->error_rate = (double)RedisModule_LoadFloat(io);
-        fixed->ratio = VALKEYBLOOM_OLD_RATIO;
-        fixed->flag = 0;
+static const char *take_fields(struct loading *l) {
+    struct valkeybloom_fixed fixed = {.ratio = VALKEYBLOOM_OLD_RATIO};
+    fixed.nlayers = RedisModule_LoadUnsigned(l->io);
+    fixed.expansion = RedisModule_LoadUnsigned(l->io);
+    if (l->version == 0) {
+        fixed.error_rate = (double)RedisModule_LoadFloat(l->io);
     } else {
-        fixed->error_rate = RedisModule_LoadDouble(io);
-        fixed->ratio = RedisModule_LoadDouble(io);
-        fixed->flag = RedisModule_LoadUnsigned(io);
+        fixed.error_rate = RedisModule_LoadDouble(l->io);
+        fixed.ratio = RedisModule_LoadDouble(l->io);
+        fixed.flag = RedisModule_LoadUnsigned(l->io);
     }
-    if (RedisModule_IsIOError(io)) {
-        *fault = TRUNCATED;
-        return NULL;
-    }
-    struct filter *filter = valkeybloom_new_bare(fixed, fault);
-    if (!filter && !*fault) *fault = TYPE_NO_MEMORY;
-    return filter;
+    if (RedisModule_IsIOError(l->io)) return TYPE_TRUNCATED;
+    const char *fault;
+    l->filter = valkeybloom_new_bare(&fixed, &fault);
+    l->nlayers = fixed.nlayers;
+    return l->filter || fault ? fault : TYPE_NO_MEMORY;
 }
 
 /* Gives the layer that was appended last its bits. */
-static const char *put_bits(struct filter *filter, const char *bits, uint64_t max_bytes) {
-    struct layer *layer = &filter->layers[filter->nlayers - 1];
+static const char *put_bits(struct loading *l, const char *bits) {
+    struct layer *layer = filter_newest(l->filter);
     size_t size = (size_t)layer_array_bytes(layer);
-    if (filter_size_bytes(filter) > max_bytes) return TYPE_NO_MEMORY;
+    if (filter_size_bytes(l->filter) > l->max_bytes) return TYPE_NO_MEMORY;
     layer->bits = mem_alloc(size);
     if (!layer->bits) return TYPE_NO_MEMORY;
     memcpy(layer->bits, bits, size);
@@ -86,27 +78,27 @@ static const char *put_bits(struct filter *filter, const char *bits, uint64_t ma
     return NULL;
 }
 
-static const char *load_layer(RedisModuleIO *io, bool is_last, uint64_t max_bytes,
-                              struct filter *filter) {
+static const char *take_new_layer(struct loading *l, bool is_last) {
+    RedisModuleIO *io = l->io;
     struct valkeybloom_layer fields = {.capacity = RedisModule_LoadUnsigned(io)};
     fields.items = is_last ? RedisModule_LoadUnsigned(io) : fields.capacity;
     size_t len = 0;
     char *array = RedisModule_LoadStringBuffer(io, &len);
     if (!array || RedisModule_IsIOError(io)) {
         RedisModule_Free(array);
-        return TRUNCATED;
+        return TYPE_TRUNCATED;
     }
     const char *fault = valkeybloom_decode_array_header((const uint8_t *)array, len, &fields.nbits,
                                                         &fields.nhashes, &fields.seed);
-    if (!fault) fault = valkeybloom_put_layer(filter, &fields);
-    if (!fault) fault = put_bits(filter, array + VALKEYBLOOM_ARRAY_HEADER, max_bytes);
+    if (!fault) fault = valkeybloom_put_layer(l->filter, &fields);
+    if (!fault) fault = put_bits(l, array + VALKEYBLOOM_ARRAY_HEADER);
     RedisModule_Free(array);
     return fault;
 }
 
 /* The same for version 0. */
-static const char *load_old_layer(RedisModuleIO *io, bool is_last, uint64_t max_bytes,
-                                  struct filter *filter) {
+static const char *take_old_layer(struct loading *l, bool is_last) {
+    RedisModuleIO *io = l->io;
     size_t len = 0;
     char *bits = RedisModule_LoadStringBuffer(io, &len);
     struct valkeybloom_layer fields = {.seed = VALKEYBLOOM_FIXED_SEED};
@@ -114,49 +106,80 @@ static const char *load_old_layer(RedisModuleIO *io, bool is_last, uint64_t max_
     fields.nhashes = RedisModule_LoadUnsigned(io);
     fields.capacity = RedisModule_LoadUnsigned(io);
     fields.items = is_last ? RedisModule_LoadUnsigned(io) : fields.capacity;
-    const char *fault = TRUNCATED;
+    const char *fault = TYPE_TRUNCATED;
     if (bits && !RedisModule_IsIOError(io)) {
         fault = fields.nbits / 8 == len ? NULL : "bits";
-        if (!fault) fault = valkeybloom_put_layer(filter, &fields);
+        if (!fault) fault = valkeybloom_put_layer(l->filter, &fields);
         if (!fault) {
             valkeybloom_reverse_bits((uint8_t *)bits, len);
-            fault = put_bits(filter, bits, max_bytes);
+            fault = put_bits(l, bits);
         }
     }
     RedisModule_Free(bits);
     return fault;
 }
 
-static void count_ones(struct filter *filter) {
-    for (uint32_t i = 0; i < filter->nlayers; i++) {
-        filter->layers[i].ones = layer_count_ones(&filter->layers[i]);
-    }
+static const char *take_layer(struct loading *l, uint64_t i) {
+    bool is_last = i + 1 == l->nlayers;
+    return l->version == 0 ? take_old_layer(l, is_last) : take_new_layer(l, is_last);
 }
 
-void *type_valkeybloom_load(RedisModuleIO *io, int encver) {
-    const char *fault = NULL;
-    struct filter *filter = NULL;
-    struct valkeybloom_fixed fixed = {0};
-    uint64_t max_bytes = config_max_loaded_bytes();
-    if (encver > TYPE_VALKEYBLOOM_ENCODING) {
-        fault = "its encoding version is neither 1 nor 0, the only ones known here";
-    } else {
-        filter = load_fixed(io, encver, &fixed, &fault);
-    }
-    for (uint64_t i = 0; !fault && i < fixed.nlayers; i++) {
-        bool is_last = i + 1 == fixed.nlayers;
-        fault = encver == 0 ? load_old_layer(io, is_last, max_bytes, filter)
-                            : load_layer(io, is_last, max_bytes, filter);
-    }
-    if (!fault) fault = valkeybloom_check_sums(filter);
-    if (!fault) {
-        count_ones(filter);
-        metrics_hold(filter);
-        replay_note_explicit_value();
-        return filter;
-    }
-    RedisModule_LogIOError(io, "warning", "bloomport: cannot load a filter of valkey-bloom: %s",
-                           fault);
-    filter_free(filter);
-    return NULL;
+static const char *check(struct loading *l) {
+    return valkeybloom_check_sums(l->filter);
 }
+
+static void *on_load(RedisModuleIO *io, int version) {
+    static const struct loader LOADER = {
+        .oldest = 0,
+        .newest = ENCODING_VERSION,
+        .unknown_version = "its encoding version is neither 1 nor 0, the only ones known here",
+        .take_fields = take_fields,
+        .take_layer = take_layer,
+        .check = check,
+    };
+    return type_foreign_load(ORIGIN_VALKEYBLOOM, &LOADER, io, version);
+}
+
+/* ---- The type ----------------------------------------------------------------------------- */
+
+/* Its list of layers has room for one, or for a power of two from 4 on. */
+static uint64_t bytes_of(uint64_t nlayers, uint64_t array_bytes) {
+    uint64_t room = nlayers == 1 ? 1 : 4;
+    while (room < nlayers) room *= 2;
+    return 48 + 8 * room + 208 * nlayers + array_bytes;
+}
+
+static uint64_t size_bytes(const void *value) {
+    const struct filter *filter = value;
+    return bytes_of(filter->nlayers, filter_array_bytes(filter));
+}
+
+#define DEFAULT_LIMIT ((uint64_t)128 * 1024 * 1024) // of a filter's bytes
+
+/* By its own count of bytes, within bf.max-bytes or, if that is not set, its default. */
+static uint64_t max_capacity(const struct filter *filter) {
+    uint64_t limit = config_own_max_bytes() ? config_own_max_bytes() : DEFAULT_LIMIT;
+    uint64_t sum = filter_capacity(filter), bytes = filter_array_bytes(filter);
+    uint64_t capacity = filter_newest(filter)->capacity;
+    for (uint32_t n = filter->nlayers; n < LIMITS_MAX_LAYERS; n++) {
+        double rate = sizing_valkeybloom_rate(filter->error_rate, filter->ratio, n);
+        struct sizing size;
+        if (__builtin_mul_overflow(capacity, filter->expansion, &capacity)) break;
+        if (capacity > LIMITS_MAX_COUNT - sum) break;
+        if (!sizing_as_valkeybloom(capacity, rate, &size)) break;
+        bytes += layer_bytes(size.nbits);
+        if (bytes_of((uint64_t)n + 1, bytes) > limit) break;
+        sum += capacity;
+    }
+    return sum;
+}
+
+struct type_row type_valkeybloom = {
+    .name = "bloomfltr",
+    .encoding = ENCODING_VERSION,
+    .is_explicit = true,
+    .save = on_save,
+    .load = on_load,
+    .size = size_bytes,
+    .max_capacity = max_capacity,
+};

@@ -4,13 +4,12 @@
 
 #include "module/core/mem.h"
 #include "rdb/bytes.h"
-#include "rdb/formats/redisbloom.h"
-#include "rdb/formats/valkeybloom.h"
+#include "rdb/header.h"
 
 #include <string.h>
 
 #define MAGIC "BLOOMPRT"
-#define MAGIC_BYTES 8
+#define MAGIC_BYTES HEADER_MAGIC_BYTES
 #define CHECKSUM_BYTES 8 // after the layers
 #define FLAG_LOADING 1U
 #define FLAG_ESTIMATED 2U
@@ -31,23 +30,20 @@ static const struct version V2 = {2, 128, 64, 32, 12};
 /* The version that describes the filter. */
 static const struct version *version_of(const struct filter *filter) {
     bool is_new_scheme = filter->scheme == SCHEME_SIP13 || filter->scheme > SCHEME_LEVELDB;
-    bool is_new = filter->window != 0 || filter->layout == LAYOUT_COUNTING || is_new_scheme;
-    return is_new ? &V2 : &V1;
+    bool is_new_layout = !layout_row(filter->layout)->is_in_v1;
+    return filter->window != 0 || is_new_layout || is_new_scheme ? &V2 : &V1;
 }
 
 static size_t header_size(const struct version *version, uint64_t nlayers) {
     return version->fixed_bytes + version->layer_bytes * (size_t)nlayers + CHECKSUM_BYTES;
 }
 
-/* Whether it is foreign and of valkey-bloom's type; RedisBloom's if it is foreign otherwise. */
-static bool is_valkeyblooms(const struct filter *filter) {
-    return filter->is_foreign && filter->growth == GROWTH_RATIO;
+static size_t own_size(const struct filter *filter) {
+    return header_size(version_of(filter), filter->nlayers);
 }
 
 size_t codec_header_size(const struct filter *filter) {
-    if (is_valkeyblooms(filter)) return valkeybloom_header_size(filter);
-    if (filter->is_foreign) return redisbloom_header_size(filter);
-    return header_size(version_of(filter), filter->nlayers);
+    return header_row(filter->origin)->size(filter);
 }
 
 void codec_encode_portable(const struct layer *layer, uint8_t out[CODEC_PORTABLE_BYTES]) {
@@ -96,20 +92,16 @@ static void put_layer(struct writer *w, const struct layer *layer, const struct 
     put_zeroes(w, version->layer_rest);
 }
 
-void codec_encode_header(const struct filter *filter, uint8_t *out) {
-    if (is_valkeyblooms(filter)) {
-        valkeybloom_encode_header(filter, out);
-        return;
-    }
-    if (filter->is_foreign) {
-        redisbloom_encode_header(filter, out);
-        return;
-    }
+static void encode_own(const struct filter *filter, uint8_t *out) {
     struct writer w = {out};
     const struct version *version = version_of(filter);
     put_fixed(&w, filter, version);
     for (uint32_t i = 0; i < filter->nlayers; i++) put_layer(&w, &filter->layers[i], version);
     put_u64(&w, hash_checksum(out, (size_t)(w.at - out)));
+}
+
+void codec_encode_header(const struct filter *filter, uint8_t *out) {
+    header_row(filter->origin)->encode(filter, out);
 }
 
 static bool headers_are_same(const struct filter *a, const struct filter *b) {
@@ -126,8 +118,7 @@ static bool headers_are_same(const struct filter *a, const struct filter *b) {
 
 bool codec_is_same(const struct filter *a, const struct filter *b) {
     // A foreign header does not say whether its counts are estimates.
-    bool is_one_kind = a->is_foreign == b->is_foreign && a->growth == b->growth &&
-                       a->is_estimated == b->is_estimated;
+    bool is_one_kind = a->origin == b->origin && a->is_estimated == b->is_estimated;
     if (!is_one_kind || !headers_are_same(a, b)) return false;
     for (uint32_t i = 0; i < a->nlayers; i++) { // equal headers have equal sizes in them
         size_t size = (size_t)layer_array_bytes(&a->layers[i]);
@@ -206,7 +197,6 @@ static bool take_fixed(struct reader *r, const struct version *version, struct f
     f->loaded = take_u64(r);
     f->is_loading = (flags & FLAG_LOADING) != 0;
     f->is_estimated = (flags & FLAG_ESTIMATED) != 0;
-    if (f->scheme == SCHEME_MURMUR) f->growth = GROWTH_HALVING; // imported from RedisBloom
     if (r->bad || (flags & ~(uint64_t)ALL_FLAGS) != 0) return false;
     if (version == &V2) {
         f->window = take_u32(r);
@@ -231,11 +221,12 @@ static bool take_layers(struct reader *r, const struct version *version, struct 
     return f->is_loading ? f->loaded < total : f->loaded == total;
 }
 
-/* Decodes a header of our own. The filter has no bit arrays yet. */
-static enum status decode_own(const uint8_t *bytes, size_t len, struct filter **out) {
-    const struct version *version = sound_version(bytes, len);
+/* Decodes a header of our own, which is all that is left. */
+static enum status decode_own(struct reader *whole, struct filter **out, const char **fault) {
+    *fault = NULL;
+    const struct version *version = sound_version(whole->at, whole->left);
     if (!version) return STATUS_CORRUPT;
-    struct reader r = {bytes, len - CHECKSUM_BYTES, false};
+    struct reader r = {whole->at, whole->left - CHECKSUM_BYTES, false};
     struct filter fixed = {0};
     uint32_t nlayers;
     if (!take_fixed(&r, version, &fixed, &nlayers)) return STATUS_CORRUPT;
@@ -250,27 +241,27 @@ static enum status decode_own(const uint8_t *bytes, size_t len, struct filter **
         filter_free(filter);
         return STATUS_CORRUPT;
     }
+    whole->left = 0;
     *out = filter;
     return STATUS_OK;
 }
 
-/* Decodes a header of another program's filter. RedisBloom's has no magic, so all bytes without one
- * are tried. */
-static enum status decode_foreign(const uint8_t *bytes, size_t len, struct filter **out) {
-    bool has_magic = len >= MAGIC_BYTES && memcmp(bytes, VALKEYBLOOM_MAGIC, MAGIC_BYTES) == 0;
-    struct reader r = {bytes, len, false};
-    const char *fault;
-    enum status st = has_magic ? valkeybloom_decode_header(&r, out, &fault)
-                               : redisbloom_decode_header(&r, out, &fault);
-    if (st != STATUS_OK || r.left == 0) return st;
-    filter_free(*out);
-    return STATUS_CORRUPT;
-}
+const struct header_row HEADER_OWN = {
+    .magic = MAGIC,
+    .size = own_size,
+    .encode = encode_own,
+    .decode = decode_own,
+    .format = FORMAT_COUNT,
+};
 
 /* The filter that a header describes, whoever's it is, without its bits. */
 static enum status decode_fields(const uint8_t *bytes, size_t len, struct filter **out) {
-    bool is_own = len >= MAGIC_BYTES && memcmp(bytes, MAGIC, MAGIC_BYTES) == 0;
-    return is_own ? decode_own(bytes, len, out) : decode_foreign(bytes, len, out);
+    struct reader r = {bytes, len, false};
+    const char *fault;
+    enum status st = header_find(bytes, len)->decode(&r, out, &fault);
+    if (st != STATUS_OK || r.left == 0) return st;
+    filter_free(*out);
+    return STATUS_CORRUPT;
 }
 
 enum status codec_decode_header(const uint8_t *bytes, size_t len, uint64_t max_bytes,
@@ -297,6 +288,11 @@ uint64_t codec_header_bytes(const uint8_t *bytes, size_t len) {
 }
 
 /* ---- The bits ----------------------------------------------------------------------------- */
+
+void codec_expect_pieces(struct filter *filter) {
+    filter->is_loading = !filter_is_foreign(filter);
+    if (filter->is_loading) filter->loaded = 0;
+}
 
 size_t codec_piece_at(const struct filter *filter, uint64_t offset, size_t most,
                       const uint8_t **bytes) {
@@ -347,7 +343,7 @@ enum codec_piece codec_put_piece(struct filter *filter, uint64_t end, const void
     if (len > left) {
         return end > filter_array_bytes(filter) ? CODEC_PIECE_OUTSIDE : CODEC_PIECE_CROSSING;
     }
-    if (filter->is_foreign) return overwrite(layer, within, bytes, len);
+    if (filter_is_foreign(filter)) return overwrite(layer, within, bytes, len);
     if (start > filter->loaded) return CODEC_PIECE_GAP;
     bool is_last = len == left && layer == filter_newest(filter);
 

@@ -23,7 +23,7 @@
 #ifndef BLOOMPORT_CODEC_H
 #define BLOOMPORT_CODEC_H
 
-#include "module/core/filter.h"
+#include "module/core/filter/filter.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -62,6 +62,10 @@ bool codec_is_same(const struct filter *a, const struct filter *b);
 void codec_encode_portable(const struct layer *layer, uint8_t out[CODEC_PORTABLE_BYTES]);
 
 /* ---- The bits, as one run of bytes over all layers ---- */
+
+/* Before the pieces of a decoded header's filter, which had been complete: it is loading, and no
+ * byte has arrived. A foreign filter is complete at any time. */
+void codec_expect_pieces(struct filter *filter);
 
 /* Sets *bytes to the bits from byte `offset` on, and returns how many bytes there are: `most` at
  * most, and none beyond the layer of that byte. Returns 0, with *bytes unchanged, at the end and

@@ -9,7 +9,7 @@ MACHINE  = $(FLAVOUR:arm64=aarch64)
 FOREIGN  = $(CURDIR)/build/debian/$(FLAVOUR)/root
 CC       = $(MACHINE)-linux-gnu-gcc --sysroot=$(FOREIGN) -DUNDER_EMULATION=1
 EMULATOR = qemu-$(MACHINE)-static -L $(FOREIGN)
-OLD_SO   = $(OBJ)/0.1.0/bloomport.so
+OLD_DIR  = $(OBJ)
 OLD_CC   = $(CC)
 REDIS_SERVER = $(FOREIGN)/usr/bin/redis-server
 STARTED_TOOL = $(OBJ)/emulated/bloomport
@@ -44,7 +44,7 @@ test-emulated: $(SO) $(FAULTS_SO) $(TOOL) $(STARTED_TOOL) $(UNIT) $(FUZZ)
 # foreign masters and clusters.
 MUSL_SERVER = every_command add batches blocked growth persistence replication background memory \
     export import formats_fixtures formats_headers formats_refused bulk window keyed \
-    random_programs random_operations faults resp3 golden
+    random_programs faults resp3 golden
 .PHONY: test-musl musl-run
 test-musl: ## module, tool and redis-server built with musl-gcc: unit tests, the tool, some server tests
 	@$(RUN_DEPS) test musl

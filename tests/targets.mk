@@ -83,8 +83,9 @@ CLOCK_OBJ = $(OBJ)/tests/support/clock.o
 CLOCK_SO = $(OBJ)/clock.so
 STILL_OBJ = $(OBJ)/tests/bench/still.o
 STILL_SO = $(STILL_OBJ:.o=.so)
-# Version 0.1.0, where the history has it: test_upgrade and test_old_replica.
-OLD_SO = $(if $(filter musl,$(FLAVOUR)),,build/0.1.0/bloomport.so)
+# Older versions, where the history has them, a directory each: test_upgrade and test_old_replica.
+OLD_DIR = $(if $(filter musl,$(FLAVOUR)),,build)
+OLD_VERSIONS = 0.1.0 0.2.0
 OLD_CC = cc
 FUZZ_SHARED = $(addprefix $(OBJ)/tests/fuzz/,fuzz.o $(if $(FUZZER),,replay.o))
 # Compiled by the Makefile's two rules, without redismodule.h and with it.
@@ -114,7 +115,8 @@ $(NEIGHBOUR_SO) $(FLOOR_SO) $(CLOCK_SO) $(STILL_SO):
 
 .PHONY: old-version
 old-version: | $(REDISMODULE_DIR)/redismodule.h
-	@$(if $(OLD_SO),MAKE='$(MAKE)' CC='$(OLD_CC)' sh tests/support/old_version.sh $(dir $(OLD_SO)) $(REDISMODULE_DIR),:)
+	@$(if $(OLD_DIR),$(foreach version,$(OLD_VERSIONS),MAKE='$(MAKE)' CC='$(OLD_CC)' \
+	    sh tests/support/old_version.sh $(version) $(OLD_DIR) $(REDISMODULE_DIR) &&)) :
 
 # libFuzzer is guided by the code under test alone, and not by arithmetic and loops over bits; nor by
 # each comparison, which costs half the speed: the corpus has the magic numbers.
@@ -132,10 +134,10 @@ $(UNIT) $(FUZZ) $(STUDY) $(LARGE) $(BENCH): $(OBJ)/%: $(OBJ)/%.o $(PURE_OBJ)
 	$(Q)$(CC) $(SANITIZE) $(LDFLAGS) -o $@ $^ $(LIBRARIES) -lm
 
 .PHONY: check-machine check-layers
-# module/core/hash.h refuses too; this is one sentence instead of a compiler's page.
+# What module/core/hash/hash.h refuses, as its one sentence instead of a compiler's page.
 check-machine: | $(DEPS)
-	@! echo __SIZEOF_POINTER__ | $(CC) $(CFLAGS) -E -x c - 2>/dev/null | grep -qx '[1-7]' || \
-	    { echo "bloomport needs a 64-bit machine: filters are counted and addressed in 64 bits" >&2; exit 1; }
+	@refusal=$$($(CC) $(CFLAGS) -I. -E -x c module/core/hash/hash.h 2>&1 >/dev/null | sed -nE 's/.*error: (#error )?"(.*64-bit.*)"$$/\2/p'); \
+	test -z "$$refusal" || { echo "$$refusal" >&2; exit 1; }
 
 # One sentence here too. Looked for once, before the first file is compiled.
 HEADERS_OF_TOOL = hiredis/hiredis.h:libhiredis-dev openssl/ssl.h:libssl-dev zlib.h:zlib1g-dev zstd.h:libzstd-dev lzma.h:liblzma-dev
@@ -151,18 +153,20 @@ $(PURE_OBJ) $(GLUE_OBJ): | $(OBJ)/headers-of-module
 INCLUDE = ^[[:space:]]*\#[[:space:]]*include[[:space:]]*[<"]
 GLUE_HEADER = .*redismodule\.h|.*\.\./|module/[^/]*$$
 check-layers:
-	@! grep -nE '$(INCLUDE)($(GLUE_HEADER)|rdb/)' $(wildcard module/core/*.[ch]) /dev/null || \
+	@! grep -nE '$(INCLUDE)($(GLUE_HEADER)|rdb/)' $(wildcard $(CORE_DIRS:%=%/*.[ch])) /dev/null || \
 	    { echo "module/core may include only module/core and the C library" >&2; exit 1; }
 	@! grep -nE '$(INCLUDE)($(GLUE_HEADER))' $(wildcard rdb/*.[ch] rdb/formats/*.[ch] rdb/tool/*.[ch]) /dev/null || \
 	    { echo "rdb may include only rdb, module/core and the C library" >&2; exit 1; }
 	@! grep -nE '\b(malloc|calloc|realloc)\(' $(filter-out module/core/mem.c,$(wildcard $(PURE_DIRS:%=%/*.[ch]))) || \
 	    { echo "pure code allocates through module/core/mem.h" >&2; exit 1; }
+	@! grep -nE 'GetServerVersion|ValkeyModule_' $(filter-out module/server.c,$(wildcard module/*.[ch])) || \
+	    { echo "only module/server.c asks which server this is" >&2; exit 1; }
 
 # ---- Tests ----
 
 RUN_TESTS = $(TEST_ENV) BLOOMPORT_SO='$(abspath $(SO))' BLOOMPORT_TOOL='$(abspath $(or $(STARTED_TOOL),$(TOOL)))' \
             BLOOMPORT_FAULTS_SO='$(abspath $(FAULTS_SO))' BLOOMPORT_NEIGHBOUR_SO='$(abspath $(NEIGHBOUR_SO))' \
-            BLOOMPORT_CLOCK_SO='$(abspath $(CLOCK_SO))' BLOOMPORT_OLD_SO='$(abspath $(OLD_SO))' REDIS_SERVER='$(REDIS_SERVER)' \
+            BLOOMPORT_CLOCK_SO='$(abspath $(CLOCK_SO))' BLOOMPORT_OLD_DIR='$(abspath $(OLD_DIR))' REDIS_SERVER='$(REDIS_SERVER)' \
             BLOOMPORT_LINT_FLAGS='$(BASE_CFLAGS) -isystem $(REDISMODULE_DIR)' \
             $(PYTHON) tests/support/run_tests.py --out $(OBJ) --jobs $(JOBS)
 # The sources are the same under every sanitizer.
@@ -189,16 +193,16 @@ test-server: $(SO) $(FAULTS_SO) | $(DEPS) ## the module in a real server: T=test
 test-servers: $(SO) $(FAULTS_SO) | $(DEPS) ## the server tests on Redis 7.0, 8.0, Valkey 8.0, 8.1, 9 of Debian: SERVER= T= JOBS=
 	@$(TEST_ENV) BLOOMPORT_SO='$(abspath $(SO))' BLOOMPORT_FAULTS_SO='$(abspath $(FAULTS_SO))' \
 	    BLOOMPORT_NEIGHBOUR_SO='$(abspath $(NEIGHBOUR_SO))' BLOOMPORT_CLOCK_SO='$(abspath $(CLOCK_SO))' \
-	    BLOOMPORT_OLD_SO='$(abspath $(OLD_SO))' $(PYTHON) tests/support/servers.py --only $(SERVER) --test '$(T)' --jobs $(JOBS)
+	    BLOOMPORT_OLD_DIR='$(abspath $(OLD_DIR))' $(PYTHON) tests/support/servers.py --only $(SERVER) --test '$(T)' --jobs $(JOBS)
 
-test-cli: $(SO) $(TOOL) | $(DEPS) ## the command-line tool, with a real server for push and pull
-	@$(RUN_TESTS) --server tests/cli
+test-cli: $(SO) $(TOOL) | $(DEPS) ## the command-line tool, with a real server for push and pull: T=test_push for one file
+	@$(RUN_TESTS) --server tests/cli$(if $(T),/$(T).py)
 
 test-docs: $(SO) $(TOOL) | $(DEPS) ## every example of the documents, and what they say of the commands
-	@$(RUN_TESTS) --server tests/docs
+	@$(RUN_TESTS) --server tests/docs$(if $(T),/$(T).py)
 
 test-recipes: $(SO) | $(CLOCK_SO) $(DEPS) ## the recipes of module/docs/RECIPES.md, run as they stand
-	@$(RUN_TESTS) --server tests/recipes
+	@$(RUN_TESTS) --server tests/recipes$(if $(T),/$(T).py)
 
 test-libraries: $(SO) | $(DEPS) ## libleveldb, Parquet files, pandas, Polars: downloads 500 MB
 	@$(RUN_TESTS) --server tests/libraries

@@ -2,11 +2,11 @@
 
 #include "module/core/combine.h"
 
-#include "module/core/bits.h"
-#include "module/core/counting.h"
+#include "module/core/filter/bits.h"
+#include "module/core/filter/window.h"
 #include "module/core/mem.h"
-#include "module/core/window.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* A piece of this size is combined with all others before the next piece. It stays in the
@@ -132,12 +132,64 @@ bool combine_is_possible(const struct filter *const *filters, size_t n, struct m
     return true;
 }
 
+/* ---- Why not ----------------------------------------------------------------------------------
+ */
+
+static const char *scheme_text(const struct filter *filter, bool in_words) {
+    const struct scheme_row *row = scheme_row(filter->scheme);
+    return in_words ? row->word : row->name;
+}
+
+static const char *layout_text(const struct filter *filter, bool in_words) {
+    return in_words ? layout_word(filter->layout) : layout_name(filter->layout);
+}
+
+struct window_text {
+    char bytes[48];
+};
+
+static struct window_text window_text(const struct filter *filter) {
+    struct window_text out = {"none"};
+    if (filter->window == 0) return out;
+    snprintf(out.bytes, sizeof(out.bytes), "%u s in %u generations", filter->window,
+             filter->generations);
+    return out;
+}
+
+void combine_describe(const struct mismatch *m, const struct filter *filter, bool in_words,
+                      char out[COMBINE_TEXT_BYTES]) {
+    const size_t size = COMBINE_TEXT_BYTES;
+    switch (m->difference) {
+    case DIFFERENCE_NONE: out[0] = '\0'; break;
+    case DIFFERENCE_SCHEME:
+        snprintf(out, size, "its hash is %s and not %s", scheme_text(filter, in_words),
+                 scheme_text(m->other, in_words));
+        break;
+    case DIFFERENCE_SEED: snprintf(out, size, "its seed is another one"); break;
+    case DIFFERENCE_LAYOUT:
+        snprintf(out, size, "its layout is %s and not %s", layout_text(filter, in_words),
+                 layout_text(m->other, in_words));
+        break;
+    case DIFFERENCE_WINDOW:
+        snprintf(out, size, "its window is %s and not %s", window_text(filter).bytes,
+                 window_text(m->other).bytes);
+        break;
+    case DIFFERENCE_BITS:
+        snprintf(out, size, "its layer %u has %llu bits and not %llu", m->layer + 1,
+                 (unsigned long long)m->a->nbits, (unsigned long long)m->b->nbits);
+        break;
+    case DIFFERENCE_HASHES:
+        snprintf(out, size, "its layer %u has %u hashes and not %u", m->layer + 1, m->a->nhashes,
+                 m->b->nhashes);
+    }
+}
+
 /* ---- Layers --------------------------------------------------------------------------------- */
 
 typedef uint64_t (*combiner)(uint8_t *into, const uint8_t *from, size_t len);
 
-static combiner uniter_of(const struct layer *layer) {
-    return layer->layout == LAYOUT_COUNTING ? counting_unite : bits_unite;
+static const struct layout_row *row_of(const struct layer *layer) {
+    return layout_row((enum layout)layer->layout);
 }
 
 /* Calls `combine` on a layer and the layer of this start and depth of every other filter that has
@@ -156,8 +208,8 @@ static uint64_t combine_layer(struct layer *layer, uint32_t depth,
     return sum;
 }
 
-/* The files of GROWTH_RATIO's program have a count for the newest layer only, of its capacity at
- * most. All others count as full. */
+/* The files have a count for the newest layer only, of its capacity at most. All others count as
+ * full. */
 static void keep_counts_savable(struct filter *filter) {
     for (uint32_t i = 0; i < filter->nlayers; i++) {
         struct layer *layer = &filter->layers[i];
@@ -169,7 +221,7 @@ static void keep_counts_savable(struct filter *filter) {
 /* How many items two filters share cannot be told. */
 static void estimate_items(struct filter *filter) {
     filter_estimate_items(filter);
-    if (filter->growth == GROWTH_RATIO && filter->is_foreign) keep_counts_savable(filter);
+    if (origin_row(filter->origin)->has_last_count) keep_counts_savable(filter);
 }
 
 /* ---- Union ---------------------------------------------------------------------------------- */
@@ -180,15 +232,11 @@ struct plan {
     uint32_t *depths;          // the layer's index in its generation
     uint32_t n;
     uint32_t nown;    // how many are layers of `into`
-    bool mixes_types; // one filter is foreign, and the other is not
+    bool mixes_types; // two filters are of different origins
 };
 
 static bool is_own(const struct filter *filter, const struct layer *layer) {
     return layer >= filter->layers && layer < filter->layers + filter->nlayers;
-}
-
-static bool is_other_type(const struct filter *a, const struct filter *b) {
-    return a->is_foreign != b->is_foreign || (a->is_foreign && a->growth != b->growth);
 }
 
 /* Appends the layers of the generation of this start, up to the longest chain of it. */
@@ -202,7 +250,7 @@ static void plan_generation(struct plan *plan, uint64_t start, const struct filt
     }
     for (size_t i = 0; i < n; i++) {
         struct run run = generation_at(others[i], start);
-        if (run.n > depth && is_other_type(others[i], into)) plan->mixes_types = true;
+        if (run.n > depth && others[i]->origin != into->origin) plan->mixes_types = true;
         for (; depth < run.n; depth++, plan->n++) {
             plan->from[plan->n] = &run.layers[depth];
             plan->depths[plan->n] = depth;
@@ -326,11 +374,11 @@ static uint64_t unite_layers(struct filter *into, const uint32_t *depths,
     uint64_t changed = 0;
     for (uint32_t i = 0; i < into->nlayers; i++) {
         struct layer *layer = &into->layers[i];
-        uint64_t more = combine_layer(layer, depths[i], others, n, uniter_of(layer));
+        uint64_t more = combine_layer(layer, depths[i], others, n, row_of(layer)->unite);
         changed += more;
         if (more == 0) continue;
-        layer->ones =
-            layer->layout == LAYOUT_COUNTING ? layer_count_ones(layer) : layer->ones + more;
+        // A counter that has changed may have been over 0 before.
+        layer->ones = row_of(layer)->has_counters ? layer_count_ones(layer) : layer->ones + more;
     }
     return changed;
 }
@@ -374,12 +422,9 @@ enum status combine_intersection(const struct filter *const *sources, size_t n, 
     enum status st = filter_copy(sources[0], &common);
     if (st != STATUS_OK) return st;
     struct layer *layer = &common->layers[0];
-    if (layer->layout == LAYOUT_COUNTING) {
-        combine_layer(layer, 0, sources + 1, n - 1, counting_intersect);
-        layer->ones = layer_count_ones(layer);
-    } else {
-        layer->ones -= combine_layer(layer, 0, sources + 1, n - 1, bits_intersect);
-    }
+    const struct layout_row *row = row_of(layer);
+    uint64_t lost = combine_layer(layer, 0, sources + 1, n - 1, row->intersect);
+    layer->ones = row->has_counters ? layer_count_ones(layer) : layer->ones - lost;
     estimate_items(common);
     *out = common;
     return STATUS_OK;
@@ -401,8 +446,8 @@ static bool is_one_size(const struct filter *filter) {
 static void copy_bits(struct layer *into, const struct filter *from) {
     for (uint32_t i = 0; from && i < from->nlayers; i++) {
         const struct layer *layer = &from->layers[i];
-        if (layer->layout == LAYOUT_COUNTING) {
-            counting_to_bits(layer->bits, layer->nbits, into->bits);
+        if (row_of(layer)->to_bits) {
+            row_of(layer)->to_bits(layer->bits, layer->nbits, into->bits);
         } else {
             bits_unite(into->bits, layer->bits, (size_t)layer_array_bytes(layer));
         }
@@ -418,7 +463,7 @@ enum status combine_flat_shape(const struct filter *filter, const struct filter 
     struct filter *flat = filter_new_bare(1);
     if (!flat) return STATUS_NOMEM;
     flat->nlayers = 1;
-    flat->layout = whole->layout == LAYOUT_COUNTING ? LAYOUT_CLASSIC : whole->layout;
+    flat->layout = layout_row(whole->layout)->flat;
     flat->scheme = whole->scheme;
     flat->seed = whole->seed;
     flat->error_rate = whole->error_rate;

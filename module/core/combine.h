@@ -16,7 +16,7 @@
 #ifndef BLOOMPORT_COMBINE_H
 #define BLOOMPORT_COMBINE_H
 
-#include "module/core/filter.h"
+#include "module/core/filter/filter.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -43,6 +43,12 @@ struct mismatch {
 
 /* Whether all n filters can be combined. If not, fills in *out. */
 bool combine_is_possible(const struct filter *const *filters, size_t n, struct mismatch *out);
+
+/* Writes how `filter`, the one at m->at, differs from m->other: "its layout is BLOCKED and not
+ * CLASSIC". `in_words`: with the names as the tool prints them, "blocked". */
+#define COMBINE_TEXT_BYTES 160
+void combine_describe(const struct mismatch *m, const struct filter *filter, bool in_words,
+                      char out[COMBINE_TEXT_BYTES]);
 
 /* Whether combine_union can do it: STATUS_OK, or what it would return. It copies nothing. */
 enum status combine_union_check(const struct filter *into, const struct filter *const *others,

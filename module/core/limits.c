@@ -2,9 +2,8 @@
 
 #include "module/core/limits.h"
 
-#include "module/core/blocked.h"
-#include "module/core/filter.h"
-#include "module/core/window.h"
+#include "module/core/filter/filter.h"
+#include "module/core/filter/window.h"
 
 #include <math.h>
 
@@ -21,8 +20,10 @@ bool limits_is_bits_per_key(double bits) {
 }
 
 uint32_t limits_max_hashes(struct geometry g) {
-    if (g.layout == LAYOUT_COUNTING) return SIZING_MAX_HASHES;
-    return scheme_row(g.scheme)->is_incumbents ? SIZING_INCUMBENT_HASHES : SIZING_MOST_HASHES;
+    bool is_incumbents = scheme_row(g.scheme)->is_incumbents;
+    uint32_t of_scheme = is_incumbents ? SIZING_INCUMBENT_HASHES : SIZING_MOST_HASHES;
+    uint32_t of_layout = layout_row(g.layout)->max_hashes;
+    return of_layout < of_scheme ? of_layout : of_scheme;
 }
 
 uint32_t limits_max_expansion(enum scheme scheme) {
@@ -30,12 +31,13 @@ uint32_t limits_max_expansion(enum scheme scheme) {
 }
 
 bool limits_is_geometry(struct geometry g) {
-    if (g.layout >= LAYOUT_COUNT || !scheme_exists(g.scheme)) return false;
-    if (g.layout == LAYOUT_BLOCKED) return g.scheme == SCHEME_XXH64;
-    return g.layout == LAYOUT_CLASSIC || !scheme_row(g.scheme)->is_imported;
+    return layout_takes(g.layout, g.scheme);
 }
 
+/* A seed of zeroes is legal in every scheme. Nearly all filters have none, and loading small ones
+ * would spend a tenth of its time on the bytes. */
 bool limits_is_seed(enum scheme scheme, const struct seed *seed) {
+    if ((seed->keys[0] | seed->keys[1] | seed->keys[2] | seed->keys[3]) == 0) return true;
     const struct scheme_row *row = scheme_row(scheme);
     uint8_t bytes[HASH_SEED_BYTES];
     hash_seed_bytes(seed, bytes);
@@ -47,7 +49,8 @@ bool limits_is_seed(enum scheme scheme, const struct seed *seed) {
 
 bool limits_is_forgetting(enum layout layout, uint32_t expansion, uint32_t window,
                           uint32_t generations) {
-    if (layout == LAYOUT_COUNTING && (expansion != 0 || window != 0)) return false;
+    if (expansion != 0 && !layout_row(layout)->grows) return false;
+    if (window != 0 && !layout_row(layout)->takes_window) return false;
     if (window == 0) return generations == 0;
     return window <= LIMITS_MAX_WINDOW && generations >= 1 &&
            generations <= LIMITS_MAX_GENERATIONS && expansion > 0;
@@ -64,24 +67,24 @@ bool limits_is_promise(double error_rate, double bits_per_key) {
 
 /* ---- One layer ------------------------------------------------------------------------------ */
 
-/* In a layer of our own, every counted item has set at least one bit, and k at most. In COUNTING
- * present items count too, beyond the capacity, and removals may leave any set bits for any count.
- */
+/* In a layer of our own, every counted item has set at least one bit, and k at most. Where items
+ * can be removed, present items count too, beyond the capacity, and removals may leave any set bits
+ * for any count. */
 static const char *native_items_fault(const struct filter *f, const struct layer *l) {
     if (l->ones > l->nbits) return "set bits";
-    if (f->layout == LAYOUT_COUNTING) return l->items > LIMITS_MAX_COUNT ? "items" : NULL;
+    if (layout_row(f->layout)->removes) return l->items > LIMITS_MAX_COUNT ? "items" : NULL;
     if (l->items > l->capacity && !f->is_estimated) return "items";
     if (l->items > l->ones) return "items";
     return l->ones > 0 && l->items < (l->ones - 1) / l->nhashes + 1 ? "items" : NULL;
 }
 
 static const char *native_fault(const struct filter *f, const struct layer *l) {
-    bool is_blocked = f->layout == LAYOUT_BLOCKED;
+    const struct layout_row *row = layout_row(f->layout);
     if (l->nbits > sizing_max_bits((struct geometry){f->layout, f->scheme})) return "bits";
-    if (is_blocked && l->nbits % BLOCKED_BLOCK_BITS != 0) return "bits";
+    if (l->nbits % row->multiple != 0) return "bits";
     bool has_lines = l->rule == RULE_LINE || l->rule == RULE_LINE4;
     if (has_lines && l->nbits % SCHEME_LINE_BITS != 0) return "bits";
-    if (is_blocked && l->nhashes != BLOCKED_HASHES) return "hashes";
+    if (row->nhashes && l->nhashes != row->nhashes) return "hashes";
     if (!(l->error_rate > 0 && l->error_rate <= 1)) return "error rate";
     return native_items_fault(f, l);
 }
@@ -91,7 +94,7 @@ static const char *native_fault(const struct filter *f, const struct layer *l) {
 static const char *foreign_fault(const struct filter *f, const struct layer *l) {
     if (!limits_is_error_rate(l->error_rate)) return "error rate";
     bool has_bits = l->bits_per_item > 0 && l->bits_per_item < 10000;
-    if (f->growth == GROWTH_HALVING && !has_bits) return "bits per item";
+    if (origin_row(f->origin)->bits_per_item && !has_bits) return "bits per item";
     if (l->nbits > SIZING_MAX_BITS || l->nbits % 8 != 0) return "bits";
     return l->items > LIMITS_MAX_COUNT ? "items" : NULL;
 }
@@ -101,7 +104,7 @@ const char *limits_layer_fault(const struct filter *filter, const struct layer *
     uint32_t most = limits_max_hashes((struct geometry){filter->layout, filter->scheme});
     if (layer->nhashes < 1 || layer->nhashes > most) return "hashes";
     if (!limits_is_capacity(layer->capacity)) return "capacity";
-    return filter->is_foreign ? foreign_fault(filter, layer) : native_fault(filter, layer);
+    return filter_is_foreign(filter) ? foreign_fault(filter, layer) : native_fault(filter, layer);
 }
 
 /* ---- The filter ----------------------------------------------------------------------------- */
@@ -151,13 +154,13 @@ static const char *window_fault(const struct filter *filter) {
     }
     bool has_capacity = limits_is_capacity(filter->window_capacity);
     if (filter->window ? !has_capacity : filter->window_capacity != 0) return "window capacity";
-    if (filter->layout == LAYOUT_COUNTING && filter->nlayers > 1) return "number of layers";
+    if (filter->nlayers > 1 && !layout_row(filter->layout)->grows) return "number of layers";
     return times_fault(filter);
 }
 
 const char *limits_fault(const struct filter *filter) {
     if (filter->nlayers < 1 || filter->nlayers > LIMITS_MAX_LAYERS) return "number of layers";
-    if (filter->layout >= LAYOUT_COUNT) return "layout";
+    if (!layout_exists(filter->layout)) return "layout";
     if (!limits_is_geometry((struct geometry){filter->layout, filter->scheme})) return "hash";
     if (filter->expansion > limits_max_expansion(filter->scheme)) return "expansion";
     bool can_grow = filter->expansion > 0 || filter->nlayers > 1;
@@ -166,14 +169,14 @@ const char *limits_fault(const struct filter *filter) {
     if (!limits_is_seed(filter->scheme, &filter->seed)) return "seed";
     if (!limits_is_promise(filter->error_rate, filter->bits_per_key)) return "error rate";
     bool has_ratio = filter->ratio > 0 && filter->ratio < 1;
-    if (filter->growth == GROWTH_RATIO && !has_ratio) return "tightening ratio";
+    if (origin_row(filter->origin)->has_ratio && !has_ratio) return "tightening ratio";
     const char *fault = window_fault(filter);
     return fault ? fault : sums_fault(filter);
 }
 
 bool limits_items_are_exact(const struct filter *filter) {
     struct filter native = *filter; // only its fields are looked at
-    native.is_foreign = native.is_estimated = false;
+    native.is_estimated = false;
     for (uint32_t i = 0; i < native.nlayers; i++) {
         if (native_items_fault(&native, &native.layers[i])) return false;
     }
@@ -182,7 +185,7 @@ bool limits_items_are_exact(const struct filter *filter) {
 
 const char *limits_obstacle_to_native(const struct filter *filter) {
     struct filter native = *filter; // only its fields are looked at
-    native.is_foreign = false;
+    native.origin = ORIGIN_OWN;
     return sums_fault(&native);
 }
 

@@ -9,7 +9,7 @@
 #ifndef BLOOMPORT_LIMITS_H
 #define BLOOMPORT_LIMITS_H
 
-#include "module/core/sizing.h"
+#include "module/core/math/sizing.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -44,8 +44,8 @@ uint32_t limits_max_expansion(enum scheme scheme);
 /* Whether there is such a layout and such a hash, and the two go together. */
 bool limits_is_geometry(struct geometry geometry);
 
-/* Whether these go together: a window needs an expansion and its generations, and COUNTING has
- * neither a window nor an expansion. */
+/* Whether these go together: a window needs an expansion and its generations, and a layout has what
+ * its row says. COUNTING has neither. */
 bool limits_is_forgetting(enum layout layout, uint32_t expansion, uint32_t window,
                           uint32_t generations);
 

@@ -2,7 +2,7 @@
 
 #include "module/core/measure.h"
 
-#include "module/core/real.h"
+#include "module/core/math/real.h"
 
 uint64_t measure_items(const struct filter *filter) {
     double sum = 0;
@@ -63,12 +63,10 @@ double measure_promise(const struct filter *filter) {
 }
 
 /* The rate above which a filter is overfilled, if chance alone cannot explain it. The 1.1 is for
- * the models of the full layer and of the layer as it is, which agree within a few per cent. By
- * GROWTH_RATIO the first layer has all of the filter's rate, and those after it add theirs. */
+ * the models of the full layer and of the layer as it is, which agree within a few per cent. With a
+ * tightening ratio the first layer has all of the filter's rate, and those after it add theirs. */
 static double most_rate(const struct filter *filter) {
-    double promise = measure_promise(filter);
-    if (filter->growth == GROWTH_RATIO) promise /= 1 - filter->ratio;
-    return 1.1 * promise;
+    return 1.1 * (measure_promise(filter) / (1 - filter->ratio)); // the ratio is 0 otherwise
 }
 
 bool measure_is_overfilled(const struct filter *filter) {
@@ -84,15 +82,10 @@ static bool is_safe(const struct filter *filter, double before, double most, dou
     return before + (1 - before) * layer_error_rate_at(&newest, least_ones(&newest)) <= most;
 }
 
-/* Creating a filter computes this, so it tries one fill first, which suits most: the textbook's for
- * the rate, as chance and the rare cases of rate.c take about the same in opposite directions.
- * Otherwise halving the interval 8 times finds the fill to 0.4 %. The 0.999 is for rounding, which
- * is far smaller. */
-float measure_safe_fill(const struct filter *filter) {
-    struct filter older = *filter;
-    older.nlayers--;
-    double before = rate_of_layers(&older, least_ones), most = 0.999 * most_rate(filter);
-    if (before >= most) return 0;
+/* Tries one fill first, which suits most: the textbook's for the rate, as chance and the rare cases
+ * of rate.c take about the same in opposite directions. Otherwise halving the interval 8 times
+ * finds the fill to 0.4 %. */
+static float find_safe_fill(const struct filter *filter, double before, double most) {
     double usual = real_pow(most - before, 1.0 / filter_newest(filter)->nhashes);
     if (usual >= 1) return 1;
     if (is_safe(filter, before, most, usual)) return (float)usual;
@@ -106,6 +99,54 @@ float measure_safe_fill(const struct filter *filter) {
         }
     }
     return (float)low;
+}
+
+/* The safe fill of a filter of one layer depends on these alone. */
+struct shape {
+    double most;
+    uint64_t nbits;
+    uint32_t nhashes;
+    uint8_t layout, scheme;
+};
+
+static bool is_same_shape(const struct shape *a, const struct shape *b) {
+    return a->most == b->most && a->nbits == b->nbits && a->nhashes == b->nhashes &&
+           a->layout == b->layout && a->scheme == b->scheme;
+}
+
+/* Small filters mostly have one shape. Finding the fill would take a quarter of the time in which
+ * one of them is loaded, so each thread keeps its last answer. */
+static float safe_fill_of_shape(const struct filter *filter, double most) {
+    static _Thread_local struct shape last; // nbits is 0: no shape
+    static _Thread_local float fill;
+    const struct layer *layer = &filter->layers[0];
+    struct shape shape = {most, layer->nbits, layer->nhashes, layer->layout, layer->scheme};
+    if (!is_same_shape(&shape, &last)) {
+        fill = find_safe_fill(filter, 0, most);
+        last = shape;
+    }
+    return fill;
+}
+
+/* The 0.999 is for rounding, which is far smaller. */
+float measure_safe_fill(const struct filter *filter) {
+    double most = 0.999 * most_rate(filter);
+    if (filter->nlayers == 1) return safe_fill_of_shape(filter, most);
+    struct filter older = *filter;
+    older.nlayers--;
+    double before = rate_of_layers(&older, least_ones);
+    return before < most ? find_safe_fill(filter, before, most) : 0;
+}
+
+void measure_settle_fill(struct filter *filter) {
+    filter->safe_fill = measure_safe_fill(filter);
+    measure_note_add(filter);
+}
+
+void measure_note_add(struct filter *filter) {
+    if (!measure_is_settled(filter) && measure_is_overfilled(filter)) {
+        filter->safe_fill = MEASURE_OVERFILLED;
+    }
 }
 
 /* Under a tenth of the capacity is free. Rounded up, a tenth that is no integer compares the same.

@@ -4,7 +4,7 @@
 #ifndef BLOOMPORT_MEASURE_H
 #define BLOOMPORT_MEASURE_H
 
-#include "module/core/filter.h"
+#include "module/core/filter/filter.h"
 
 /* Sums over all layers. */
 uint64_t measure_items(const struct filter *filter); // estimated from the set bits
@@ -29,6 +29,19 @@ bool measure_is_overfilled(const struct filter *filter);
  * filter that was not overfilled by merges or imports stays under it, and its adds need no further
  * arithmetic. 0 if there is none. */
 float measure_safe_fill(const struct filter *filter);
+
+/* Sets filter->safe_fill to that; or to MEASURE_OVERFILLED if the filter is overfilled now, since
+ * an add never lowers a rate. measure_note_add is enough after adds to the newest layer. */
+#define MEASURE_OVERFILLED (-1.0F)
+void measure_settle_fill(struct filter *filter);
+void measure_note_add(struct filter *filter);
+
+/* Whether filter->safe_fill alone tells if the filter is overfilled. */
+static inline bool measure_is_settled(const struct filter *filter) {
+    const struct layer *newest = filter_newest(filter);
+    return filter->safe_fill < 0 ||
+           (double)newest->ones < (double)filter->safe_fill * (double)newest->nbits;
+}
 
 /* Whether a non-scaling filter holds its capacity, or over 90 % of it. */
 static inline bool measure_is_full(const struct filter *filter) {

@@ -4,8 +4,8 @@
  * gigabytes would take seconds and make them resident. So a large block comes from the plain
  * allocator, and its pages are returned to the kernel, which supplies zeroed pages when they are
  * next touched. The call is madvise(2) with MADV_DONTNEED, which does that on private anonymous
- * memory: what every malloc on Linux uses. Where the kernel refuses (locked pages, huge pages,
- * other systems), memset zeroes the block.
+ * memory: what every malloc on Linux uses. Where the kernel refuses (locked pages, huge pages),
+ * memset zeroes the block.
  *
  *   block     |  head  |  page  |  page  |  page  | tail |
  *              memset    MADV_DONTNEED             memset
@@ -24,11 +24,9 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#ifdef __linux__
 #include <sys/mman.h>
 #include <sys/utsname.h>
 #include <unistd.h>
-#endif
 
 /* From this size on the kernel's zeroed pages (a system call, and a fault per touched page) are
  * cheaper than memset. Allocators begin to map such blocks separately. Valgrind takes the kernel's
@@ -68,7 +66,6 @@ struct mem_pages mem_inner_pages(uintptr_t block, size_t size, size_t page) {
 }
 
 /* Zeroes pages by returning them to the kernel. False if the kernel refuses. */
-#ifdef __linux__
 static int zero_pages(unsigned char *from, unsigned char *to) {
     return madvise(from, (size_t)(to - from), MADV_DONTNEED) == 0;
 }
@@ -100,24 +97,6 @@ void mem_use_huge_pages(void *block, size_t size) {
 void mem_use_small_pages(void *block, size_t size) {
     advise(block, size, MADV_NOHUGEPAGE);
 }
-#else
-void mem_use_huge_pages(void *block, size_t size) {
-    (void)block, (void)size;
-}
-
-void mem_use_small_pages(void *block, size_t size) {
-    (void)block, (void)size;
-}
-
-static int zero_pages(unsigned char *from, unsigned char *to) {
-    (void)from, (void)to;
-    return 0;
-}
-
-static size_t page_size(void) {
-    return 4096;
-}
-#endif
 
 void mem_zero(void *block, size_t size) {
     unsigned char *bytes = block;

@@ -6,7 +6,7 @@
  * n is a CompactSize: one byte below 0xfd, or 0xfd and a u16. The tweak is part of the hash. The
  * flags tell a Bitcoin node what to do with a match; no lookup depends on them. */
 
-#include "module/core/real.h"
+#include "module/core/math/real.h"
 #include "rdb/formats/row.h"
 
 #include <math.h>

@@ -9,7 +9,7 @@
  *   3.x       3.0 to 3.11  ma- to md-     words of 64 bits, big-endian    CASSANDRA3
  *   4.x       from 4.0 on  from na- on    bytes                           CASSANDRA3 */
 
-#include "module/core/real.h"
+#include "module/core/math/real.h"
 #include "rdb/formats/row.h"
 
 #include <math.h>
@@ -109,6 +109,9 @@ static bool cassandra_plan(const struct formats_request *request, struct single 
 const struct format_row CASSANDRA_ROW = {
     .takes = TAKES_CAPACITY | TAKES_EXPANSION | TAKES_VARIANT,
     .variants = {VARIANT_OLD, VARIANT_4X},
+    .bad_variant = "ERR bad VARIANT: it is one of old, 3.x, 4.x",
+    .no_variant = "ERR FORMAT cassandra needs VARIANT old, 3.x or 4.x",
+    .variant_elsewhere = "ERR VARIANT goes with FORMAT cassandra only",
     .is_home = cassandra_is_home,
     .limit = cassandra_limit,
     .advice = "hash is Cassandra's, use cassandra",

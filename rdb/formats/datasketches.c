@@ -7,8 +7,8 @@
  * longs is 4. An empty filter ends before the second line: longs is 3, and the flags are 4. The set
  * bits are ff..ff if the library has not counted them. */
 
-#include "module/core/bits.h"
-#include "module/core/real.h"
+#include "module/core/filter/bits.h"
+#include "module/core/math/real.h"
 #include "rdb/formats/row.h"
 
 #include <math.h>

@@ -60,6 +60,31 @@ bool formats_find_variant(enum format format, const char *word, size_t len, enum
     return false;
 }
 
+const char *formats_variant_name(enum variant variant) {
+    return VARIANTS[variant];
+}
+
+const char *formats_parse_variant(const char *word, size_t len, enum variant *out) {
+    const char *error = NULL;
+    for (int i = 0; i < FORMAT_COUNT; i++) {
+        if (!formats_takes((enum format)i, TAKES_VARIANT)) continue;
+        if (formats_find_variant((enum format)i, word, len, out)) return NULL;
+        error = ROWS[i]->bad_variant;
+    }
+    return error;
+}
+
+const char *formats_variant_error(enum format format, bool is_given) {
+    if (is_given == formats_takes(format, TAKES_VARIANT)) return NULL;
+    int i = format;
+    while (is_given && !formats_takes((enum format)i, TAKES_VARIANT)) i = (i + 1) % FORMAT_COUNT;
+    return is_given ? ROWS[i]->variant_elsewhere : ROWS[i]->no_variant;
+}
+
+const char *formats_own_sizes(enum format format) {
+    return ROWS[format]->own_sizes;
+}
+
 bool formats_takes(enum format format, enum formats_takes option) {
     return (ROWS[format]->takes & option) != 0;
 }
@@ -82,7 +107,8 @@ const char *formats_obstacle(const struct filter *filter, enum format format,
                              enum variant variant) {
     const struct format_row *home = home_of(filter), *wanted = ROWS[format];
     if (filter->window) return "it has a window, which only BF.SCANDUMP carries";
-    if (filter->layout == LAYOUT_COUNTING) return "it has counters, which only BF.SCANDUMP carries";
+    if (layout_row(filter->layout)->has_counters)
+        return "it has counters, which only BF.SCANDUMP carries";
     if (!home) {
         const char *layers = single_limit(filter);
         return layers ? layers : "no format has its hash, use BF.SCANDUMP";

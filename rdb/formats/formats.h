@@ -5,7 +5,7 @@
 #ifndef BLOOMPORT_FORMATS_H
 #define BLOOMPORT_FORMATS_H
 
-#include "module/core/filter.h"
+#include "module/core/filter/filter.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -63,7 +63,21 @@ bool formats_find(const char *word, size_t len, enum format *out);
 /* The variant of a format that a word names. False: it has none of that name. */
 bool formats_find_variant(enum format format, const char *word, size_t len, enum variant *out);
 
+/* The word that names a variant in commands. */
+const char *formats_variant_name(enum variant variant);
+
+/* The variant that a command's VARIANT names, of any format that takes one there. NULL, or the
+ * error. */
+const char *formats_parse_variant(const char *word, size_t len, enum variant *out);
+
+/* The error if a command on a format has a VARIANT, or if an import has none. NULL: it is right. */
+const char *formats_variant_error(enum format format, bool is_given);
+
 bool formats_takes(enum format format, enum formats_takes option);
+
+/* What BF.IMPORT replies to CAPACITY and EXPANSION if the bytes have their own; NULL if they do
+ * not. */
+const char *formats_own_sizes(enum format format);
 
 /* What BF.IMPORT replies if it cannot have this format; NULL if it can. */
 const char *formats_import_obstacle(enum format format);

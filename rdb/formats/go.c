@@ -4,7 +4,7 @@
  *
  * m is any number of bits; the words are ceil(m / 64). */
 
-#include "module/core/real.h"
+#include "module/core/math/real.h"
 #include "rdb/formats/row.h"
 
 #include <math.h>

@@ -5,7 +5,7 @@
  *
  * Strategy 0 is MURMUR128_MITZ_32, which only old filters have; strategy 1 is MURMUR128_MITZ_64. */
 
-#include "module/core/real.h"
+#include "module/core/math/real.h"
 #include "rdb/formats/row.h"
 
 #include <math.h>

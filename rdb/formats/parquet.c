@@ -7,7 +7,7 @@
  *
  *   0x15 | numBytes | 1c 1c 00 00 | 1c 1c 00 00 | 1c 1c 00 00 | 00 */
 
-#include "module/core/blocked.h"
+#include "module/core/filter/blocked.h"
 #include "rdb/formats/row.h"
 
 #include <string.h>

@@ -4,9 +4,10 @@
 #include "rdb/formats/redisbloom.h"
 
 #include "module/core/limits.h"
-#include "module/core/real.h"
+#include "module/core/math/real.h"
 #include "rdb/formats/row.h"
 #include "rdb/formats/single.h"
+#include "rdb/header.h"
 
 #include <math.h>
 
@@ -14,17 +15,18 @@
 #define LAYER_BYTES 53
 #define OPTIONS 5U // sizes as given, 64-bit hash: every filter made since 2.0
 #define OPTION_NONSCALING 8U
-#define NONSCALING_GROWTH 2U // what a non-scaling one carries if nothing was asked for
 
 /* ---- Fields out of a filter ----------------------------------------------------------------- */
 
+/* A non-scaling filter carries a growth all the same, which `kept` has. */
 struct redisbloom_fixed redisbloom_fixed_of(const struct filter *filter) {
-    uint32_t expansion = filter->expansion ? filter->expansion : NONSCALING_GROWTH;
+    bool is_foreign = filter->origin == ORIGIN_REDISBLOOM;
+    uint32_t kept = is_foreign ? filter->kept : origin_row(ORIGIN_REDISBLOOM)->kept;
     return (struct redisbloom_fixed){
         .items = filter_items(filter),
         .nlayers = filter->nlayers,
         .options = OPTIONS | (filter->expansion ? 0 : OPTION_NONSCALING),
-        .growth = filter->is_foreign ? filter->redisbloom_growth : expansion,
+        .growth = filter->expansion ? filter->expansion : kept,
     };
 }
 
@@ -59,12 +61,12 @@ struct filter *redisbloom_new_bare(const struct redisbloom_fixed *fixed, const c
     if (*fault) return NULL;
     struct filter *filter = filter_new_bare((uint32_t)fixed->nlayers);
     if (!filter) return NULL;
-    filter->is_foreign = true;
+    bool scales = !(fixed->options & OPTION_NONSCALING);
+    filter->origin = ORIGIN_REDISBLOOM;
     filter->layout = LAYOUT_CLASSIC;
     filter->scheme = SCHEME_MURMUR;
-    filter->growth = GROWTH_HALVING;
-    filter->redisbloom_growth = (uint32_t)fixed->growth;
-    filter->expansion = fixed->options & OPTION_NONSCALING ? 0 : filter->redisbloom_growth;
+    filter->expansion = scales ? (uint32_t)fixed->growth : 0;
+    filter->kept = scales ? 0 : (uint32_t)fixed->growth;
     return filter;
 }
 
@@ -113,11 +115,11 @@ const char *redisbloom_check_sums(struct filter *filter, uint64_t items) {
 
 /* ---- The header of a dump ------------------------------------------------------------------- */
 
-size_t redisbloom_header_size(const struct filter *filter) {
+static size_t redisbloom_header_size(const struct filter *filter) {
     return FIXED_BYTES + LAYER_BYTES * (size_t)filter->nlayers;
 }
 
-void redisbloom_encode_header(const struct filter *filter, uint8_t *out) {
+static void redisbloom_encode_header(const struct filter *filter, uint8_t *out) {
     struct writer w = {out};
     struct redisbloom_fixed fixed = redisbloom_fixed_of(filter);
     put_u64(&w, fixed.items);
@@ -154,7 +156,8 @@ static const char *take_layers(struct reader *r, uint64_t nlayers, struct filter
     return NULL;
 }
 
-enum status redisbloom_decode_header(struct reader *r, struct filter **out, const char **fault) {
+static enum status redisbloom_decode_header(struct reader *r, struct filter **out,
+                                            const char **fault) {
     struct redisbloom_fixed fixed = {0};
     fixed.items = take_u64(r);
     fixed.nlayers = take_u32(r);
@@ -178,11 +181,20 @@ enum status redisbloom_decode_header(struct reader *r, struct filter **out, cons
 
 /* ---- Filters of our own out of RedisBloom's ------------------------------------------------- */
 
-void redisbloom_make_native(struct filter *filter) {
-    filter->is_foreign = false;
-    filter->redisbloom_growth = 0;
+/* Makes it one of our own, with RedisBloom's hash and rules of growth. */
+static void redisbloom_make_native(struct filter *filter) {
+    filter->origin = ORIGIN_OWN;
+    filter->kept = 0;
     for (uint32_t i = 0; i < filter->nlayers; i++) filter->layers[i].bits_per_item = 0;
 }
+
+const struct header_row HEADER_REDISBLOOM = {
+    .size = redisbloom_header_size,
+    .encode = redisbloom_encode_header,
+    .decode = redisbloom_decode_header,
+    .make_native = redisbloom_make_native,
+    .format = FORMAT_REDISBLOOM,
+};
 
 /* ---- The whole dump ------------------------------------------------------------------------- */
 
@@ -195,13 +207,13 @@ static bool is_redisbloom_layer(const struct filter *filter, const struct layer 
     struct filter foreign = *filter; // only its fields are looked at
     struct redisbloom_layer fields = redisbloom_layer_of(layer);
     struct layer read;
-    foreign.is_foreign = true;
+    foreign.origin = ORIGIN_REDISBLOOM;
     return read_layer(&foreign, &fields, &read) == NULL;
 }
 
 static const char *redisbloom_limit(const struct filter *filter, enum variant variant) {
     (void)variant;
-    if (filter->is_foreign) return NULL;
+    if (filter->origin == ORIGIN_REDISBLOOM) return NULL;
     for (uint32_t i = 0; i < filter->nlayers; i++) {
         if (is_redisbloom_layer(filter, &filter->layers[i])) continue;
         return "a layer is not as RedisBloom sizes it, use BF.SCANDUMP";
@@ -246,10 +258,8 @@ static enum status redisbloom_decode(struct reader *r, const struct formats_opti
     if (st != STATUS_OK) goto fail;
     if (!options->keep_foreign) {
         st = STATUS_CORRUPT;
-        filter_settle_items(filter);
-        *fault = limits_obstacle_to_native(filter);
+        *fault = header_make_native(filter);
         if (*fault) goto fail;
-        redisbloom_make_native(filter);
     }
     *out = filter;
     return STATUS_OK;
@@ -269,6 +279,7 @@ static bool redisbloom_recognise(const uint8_t *bytes, size_t len) {
 }
 
 const struct format_row REDISBLOOM_ROW = {
+    .own_sizes = "ERR a redisbloom dump brings its own capacity and expansion",
     .is_home = redisbloom_is_home,
     .limit = redisbloom_limit,
     .advice = "hash is MURMUR, use redisbloom",

@@ -7,8 +7,7 @@
 #ifndef BLOOMPORT_REDISBLOOM_H
 #define BLOOMPORT_REDISBLOOM_H
 
-#include "module/core/filter.h"
-#include "rdb/bytes.h"
+#include "module/core/filter/filter.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -37,21 +36,5 @@ const char *redisbloom_put_layer(struct filter *filter, const struct redisbloom_
 
 /* The last step before the bits: all layers are there. NULL, or the field that is wrong. */
 const char *redisbloom_check_sums(struct filter *filter, uint64_t items);
-
-/* ---- The header of a dump ---- */
-
-size_t redisbloom_header_size(const struct filter *filter);
-
-/* Writes redisbloom_header_size(filter) bytes. */
-void redisbloom_encode_header(const struct filter *filter, uint8_t *out);
-
-/* Reads a header, and not a byte after it: a foreign filter whose layers' bits are still NULL.
- * STATUS_CORRUPT: *fault names the field that is wrong. STATUS_NOMEM: there is no memory. */
-enum status redisbloom_decode_header(struct reader *r, struct filter **out, const char **fault);
-
-/* ---- Filters of our own out of RedisBloom's ---- */
-
-/* Makes it one of our own, with RedisBloom's hash and rules of growth. */
-void redisbloom_make_native(struct filter *filter);
 
 #endif

@@ -7,7 +7,7 @@
 #ifndef BLOOMPORT_FORMATS_ROW_H
 #define BLOOMPORT_FORMATS_ROW_H
 
-#include "module/core/filter.h"
+#include "module/core/filter/filter.h"
 #include "rdb/bytes.h"
 #include "rdb/formats/formats.h"
 #include "rdb/formats/single.h"
@@ -15,6 +15,14 @@
 struct format_row {
     unsigned takes;           // bits of enum formats_takes
     enum variant variants[2]; // the first and the last of its variants, if it has some
+
+    /* TAKES_VARIANT: the errors if VARIANT is no word of these, is missing, or comes with a format
+     * that takes none. */
+    const char *bad_variant, *no_variant, *variant_elsewhere;
+
+    /* The error when BF.IMPORT gives the bytes, which have their own, a capacity or an expansion.
+     * NULL: they have none. */
+    const char *own_sizes;
 
     /* Whether this format is the filter's home. NULL: it is home to none. */
     bool (*is_home)(const struct filter *filter);

@@ -2,7 +2,7 @@
 
 #include "rdb/formats/single.h"
 
-#include "module/core/real.h"
+#include "module/core/math/real.h"
 
 #include <math.h>
 #include <string.h>

@@ -4,7 +4,7 @@
 #ifndef BLOOMPORT_FORMATS_SINGLE_H
 #define BLOOMPORT_FORMATS_SINGLE_H
 
-#include "module/core/filter.h"
+#include "module/core/filter/filter.h"
 #include "rdb/bytes.h"
 #include "rdb/formats/formats.h"
 

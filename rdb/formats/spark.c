@@ -6,7 +6,7 @@
  *
  * Spark writes V1 up to 4.0, and V2 by default from 4.1 on. */
 
-#include "module/core/real.h"
+#include "module/core/math/real.h"
 #include "rdb/formats/row.h"
 
 #include <math.h>

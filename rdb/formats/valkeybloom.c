@@ -6,11 +6,12 @@
 #include "module/core/limits.h"
 #include "rdb/formats/row.h"
 #include "rdb/formats/single.h"
+#include "rdb/header.h"
 
 #include <string.h>
 
-#define VERSION 1      // of the arrays, of BF.LOAD's string and of the chunks' header
-#define MAGIC_BYTES 8  // of VALKEYBLOOM_MAGIC
+#define VERSION 1 // of the arrays, of BF.LOAD's string and of the chunks' header
+#define MAGIC_BYTES HEADER_MAGIC_BYTES
 #define FIXED_BYTES 72 // of the chunks' header, before the layers
 #define LAYER_BYTES 32 // each
 #define CHECKSUM_BYTES 8
@@ -49,12 +50,11 @@ static struct seed take_seed(struct reader *r) {
 /* A filter of our own has its first layer's error rate as its own here: all of the rate belongs to
  * the first layer. */
 struct valkeybloom_fixed valkeybloom_fixed_of(const struct filter *filter) {
-    bool is_foreign = filter->is_foreign;
-    bool is_fixed = is_foreign ? filter->is_fixed_seed : valkeybloom_is_fixed_seed(&filter->seed);
+    bool is_foreign = filter->origin == ORIGIN_VALKEYBLOOM;
     return (struct valkeybloom_fixed){
         .nlayers = filter->nlayers,
         .expansion = filter->expansion,
-        .flag = is_fixed ? 0 : 1,
+        .flag = filter->kept || !valkeybloom_is_fixed_seed(&filter->seed),
         .error_rate = is_foreign ? filter->error_rate : filter->layers[0].error_rate,
         .ratio = is_foreign ? filter->ratio : NATIVE_RATIO,
     };
@@ -86,11 +86,10 @@ struct filter *valkeybloom_new_bare(const struct valkeybloom_fixed *fixed, const
     if (*fault) return NULL;
     struct filter *filter = filter_new_bare((uint32_t)fixed->nlayers);
     if (!filter) return NULL;
-    filter->is_foreign = true;
-    filter->is_fixed_seed = fixed->flag == 0;
+    filter->origin = ORIGIN_VALKEYBLOOM;
+    filter->kept = (uint32_t)fixed->flag;
     filter->layout = LAYOUT_CLASSIC;
     filter->scheme = SCHEME_SIP13;
-    filter->growth = GROWTH_RATIO;
     filter->expansion = (uint32_t)fixed->expansion;
     filter->error_rate = fixed->error_rate;
     filter->ratio = fixed->ratio;
@@ -128,8 +127,12 @@ static bool items_are_legal(const struct filter *filter) {
     return filter_newest(filter)->items <= filter_newest(filter)->capacity;
 }
 
+/* The flag says whether the seed is the fixed one. Only with the fixed seed can it be either, so
+ * only there is it kept. */
 const char *valkeybloom_check_sums(struct filter *filter) {
-    if (filter->is_fixed_seed && !valkeybloom_is_fixed_seed(&filter->seed)) return "seed";
+    bool is_fixed = valkeybloom_is_fixed_seed(&filter->seed);
+    if (!filter->kept && !is_fixed) return "seed";
+    if (!is_fixed) filter->kept = 0;
     const char *fault = limits_fault(filter);
     if (fault) return fault;
     if (!items_are_legal(filter)) return "items";
@@ -166,13 +169,7 @@ const char *valkeybloom_decode_array_header(const uint8_t *bytes, size_t len, ui
 }
 
 void valkeybloom_reverse_bits(uint8_t *bytes, size_t len) {
-    for (size_t i = 0; i < len; i++) {
-        unsigned b = bytes[i];
-        b = (b & 0x0fU) << 4 | b >> 4;
-        b = (b & 0x33U) << 2 | (b >> 2 & 0x33U);
-        b = (b & 0x55U) << 1 | (b >> 1 & 0x55U);
-        bytes[i] = (uint8_t)b;
-    }
+    for (size_t i = 0; i < len; i++) bytes[i] = single_turn_bits(bytes[i]);
 }
 
 /* ---- The string of BF.LOAD ------------------------------------------------------------------ */
@@ -280,11 +277,11 @@ static size_t header_size(uint64_t nlayers) {
     return FIXED_BYTES + LAYER_BYTES * (size_t)nlayers + CHECKSUM_BYTES;
 }
 
-size_t valkeybloom_header_size(const struct filter *filter) {
+static size_t valkeybloom_header_size(const struct filter *filter) {
     return header_size(filter->nlayers);
 }
 
-void valkeybloom_encode_header(const struct filter *filter, uint8_t *out) {
+static void valkeybloom_encode_header(const struct filter *filter, uint8_t *out) {
     struct valkeybloom_fixed fixed = valkeybloom_fixed_of(filter);
     struct writer w = {out + MAGIC_BYTES};
     memcpy(out, VALKEYBLOOM_MAGIC, MAGIC_BYTES);
@@ -305,7 +302,9 @@ void valkeybloom_encode_header(const struct filter *filter, uint8_t *out) {
     put_u64(&w, hash_checksum(out, (size_t)(w.at - out)));
 }
 
-size_t valkeybloom_header_length(const uint8_t *bytes, size_t len) {
+/* The length of the header at the beginning of these bytes, as its number of layers says. 0 if they
+ * do not begin with VALKEYBLOOM_MAGIC, or are too short. */
+static size_t valkeybloom_header_length(const uint8_t *bytes, size_t len) {
     if (len < FIXED_BYTES || memcmp(bytes, VALKEYBLOOM_MAGIC, MAGIC_BYTES) != 0) return 0;
     struct reader r = {bytes + MAGIC_BYTES, len - MAGIC_BYTES, false};
     take_u64(&r); // version, expansion
@@ -346,7 +345,8 @@ static const char *take_fixed(struct reader *r, struct valkeybloom_fixed *fixed,
     return NULL;
 }
 
-enum status valkeybloom_decode_header(struct reader *r, struct filter **out, const char **fault) {
+static enum status valkeybloom_decode_header(struct reader *r, struct filter **out,
+                                             const char **fault) {
     struct valkeybloom_fixed fixed;
     struct seed seed;
     *fault = take_fixed(r, &fixed, &seed);
@@ -374,13 +374,24 @@ static double rate_with_growth(const struct filter *filter) {
     return rate < 1 ? rate : 1 - 0x1p-53;
 }
 
-void valkeybloom_make_native(struct filter *filter) {
+/* Makes it one of our own. It keeps hash and seed, and grows by our rules from now on. A scaling
+ * one has a higher error rate than was asked for: valkey-bloom gives all of that to the first
+ * layer, and we promise the sum over all layers. */
+static void valkeybloom_make_native(struct filter *filter) {
     if (filter->expansion) filter->error_rate = rate_with_growth(filter);
-    filter->is_foreign = false;
-    filter->is_fixed_seed = false;
-    filter->growth = GROWTH_SHARED;
+    filter->origin = ORIGIN_OWN;
+    filter->kept = 0;
     filter->ratio = 0;
 }
+
+const struct header_row HEADER_VALKEYBLOOM = {
+    .magic = VALKEYBLOOM_MAGIC,
+    .size = valkeybloom_header_size,
+    .encode = valkeybloom_encode_header,
+    .decode = valkeybloom_decode_header,
+    .make_native = valkeybloom_make_native,
+    .format = FORMAT_VALKEYBLOOM,
+};
 
 /* ---- The format ----------------------------------------------------------------------------- */
 
@@ -397,7 +408,7 @@ static bool is_valkeybloom_layer(const struct filter *filter, uint32_t i) {
 
 static const char *valkeybloom_limit(const struct filter *filter, enum variant variant) {
     (void)variant;
-    if (filter->is_foreign) return NULL;
+    if (filter->origin == ORIGIN_VALKEYBLOOM) return NULL;
     if (!items_are_legal(filter)) return "a layer is not as valkey-bloom fills it, use BF.SCANDUMP";
     for (uint32_t i = 0; i < filter->nlayers; i++) {
         if (is_valkeybloom_layer(filter, i)) continue;
@@ -419,13 +430,11 @@ static enum status valkeybloom_decode(struct reader *r, const struct formats_opt
     enum status st = valkeybloom_decode_load(r->at, r->left, max_bytes, &filter, fault);
     if (st != STATUS_OK) return st;
     if (!options->keep_foreign) {
-        filter_settle_items(filter);
-        *fault = limits_obstacle_to_native(filter);
+        *fault = header_make_native(filter);
         if (*fault) {
             filter_free(filter);
             return STATUS_CORRUPT;
         }
-        valkeybloom_make_native(filter);
     }
     *out = filter;
     return STATUS_OK;
@@ -444,6 +453,7 @@ static bool valkeybloom_recognise(const uint8_t *bytes, size_t len) {
 }
 
 const struct format_row VALKEYBLOOM_ROW = {
+    .own_sizes = "ERR a valkeybloom string brings its own capacity and expansion",
     .is_home = valkeybloom_is_home,
     .limit = valkeybloom_limit,
     .advice = "hash is SIP13, use valkeybloom",

@@ -2,9 +2,9 @@
  * string of BF.LOAD, and what has to hold for all of them before anyone uses them. FORMAT.md,
  * section 7, has the layouts.
  *
- * Filters that come so are *foreign*: they keep valkey-bloom's hash, seed and rules of growth
- * (GROWTH_RATIO), and are written again byte for byte as valkey-bloom would. All its numbers are
- * little endian; position p is bit p%8 of byte p/8, as in our own arrays.
+ * Filters that come so are *foreign*: they keep valkey-bloom's hash, seed and rules of growth, and
+ * are written again byte for byte as valkey-bloom would. All its numbers are little endian;
+ * position p is bit p%8 of byte p/8, as in our own arrays.
  *
  *   one array    0  version 1    1  bytes of bits u64    9  k u32    13  seed    45  bits
  *
@@ -23,8 +23,7 @@
 #ifndef BLOOMPORT_VALKEYBLOOM_H
 #define BLOOMPORT_VALKEYBLOOM_H
 
-#include "module/core/filter.h"
-#include "rdb/bytes.h"
+#include "module/core/filter/filter.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -103,27 +102,5 @@ void valkeybloom_encode_load(const struct filter *filter, uint8_t *out);
  * than max_bytes, or there is no memory. */
 enum status valkeybloom_decode_load(const uint8_t *bytes, size_t len, uint64_t max_bytes,
                                     struct filter **out, const char **fault);
-
-/* ---- The header of chunks ---- */
-
-size_t valkeybloom_header_size(const struct filter *filter);
-
-/* Writes valkeybloom_header_size(filter) bytes. */
-void valkeybloom_encode_header(const struct filter *filter, uint8_t *out);
-
-/* The length of the header at the beginning of these bytes, as its number of layers says. 0 if they
- * do not begin with VALKEYBLOOM_MAGIC, or are too short. */
-size_t valkeybloom_header_length(const uint8_t *bytes, size_t len);
-
-/* Reads a header, and not a byte after it: a foreign filter whose layers' bits are still NULL.
- * STATUS_CORRUPT: *fault names the field that is wrong. STATUS_NOMEM: there is no memory. */
-enum status valkeybloom_decode_header(struct reader *r, struct filter **out, const char **fault);
-
-/* ---- Filters of our own out of valkey-bloom's ---- */
-
-/* Makes it one of our own, which answers as before. It keeps hash and seed, and grows by our rules
- * from now on. A scaling one has a higher error rate than was asked for: valkey-bloom gives all of
- * that to the first layer, and we promise the sum over all layers. */
-void valkeybloom_make_native(struct filter *filter);
 
 #endif

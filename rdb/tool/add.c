@@ -65,7 +65,7 @@ static void reserve(struct server *server, const struct options *o, uint64_t ite
     words[n++] = quality;
     words[n++] = capacity;
     if (o->has_expansion) words[n++] = "EXPANSION", words[n++] = expansion;
-    if (o->has_layout) words[n++] = "LAYOUT", words[n++] = tool_layout_name(o->layout);
+    if (o->has_layout) words[n++] = "LAYOUT", words[n++] = layout_word(o->layout);
     const char *error = server_words(server, n, words);
     if (error) server_die(server, o->key, error);
 }

@@ -9,7 +9,7 @@
 #ifndef BLOOMPORT_TOOL_ADDER_H
 #define BLOOMPORT_TOOL_ADDER_H
 
-#include "module/core/batch.h"
+#include "module/core/filter/batch.h"
 #include "rdb/tool/items.h"
 
 #include <stdbool.h>

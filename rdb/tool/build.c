@@ -63,7 +63,7 @@ static struct options with_implied(const struct options *given) {
 static _Noreturn void refuse(enum status st, const struct options *options) {
     if (st == STATUS_NOMEM) tool_die("no memory for a filter of this size");
     tool_die("layout %s with hash %s cannot address a filter of this size",
-             tool_layout_name(options->layout), tool_scheme_name(options->scheme));
+             layout_word(options->layout), tool_scheme_name(options->scheme));
 }
 
 /* A filter of the size that the format's own program would give it. */
@@ -273,8 +273,9 @@ static struct filter *build_from_members(struct filter *like, const struct optio
 int build_run(const struct options *given) {
     bool is_like = given->like || given->like_key;
     const struct options implied = is_like ? *given : with_implied(given), *options = &implied;
-    if (options->layout == LAYOUT_COUNTING) {
-        tool_die("build cannot make a counting filter: make it on a server, with BF.RESERVE");
+    if (layout_row(options->layout)->has_counters) {
+        tool_die("build cannot make a %s filter: make it on a server, with BF.RESERVE",
+                 layout_word(options->layout));
     }
     uint64_t count;
     struct filter *like = like_open(options);

@@ -2,7 +2,7 @@
  * those that it surely does not. It needs memory for the filter and one buffer, however long the
  * input is. */
 
-#include "module/core/batch.h"
+#include "module/core/filter/batch.h"
 #include "rdb/tool/items.h"
 #include "rdb/tool/options.h"
 #include "rdb/tool/progress.h"

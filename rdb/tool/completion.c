@@ -8,29 +8,42 @@
 #include <stdio.h>
 #include <string.h>
 
+#define LAYOUT_AND_SPACE(NAME, word) word " "
+
+/* Appends a word and a space. */
+static size_t add_word(char *words, size_t size, size_t len, const char *word) {
+    return len + (size_t)snprintf(words + len, size - len, "%s ", word);
+}
+
+static const char *variants(void) {
+    static char words[64];
+    size_t len = 0;
+    for (int i = VARIANT_NONE + 1; i < VARIANT_COUNT; i++) {
+        len = add_word(words, sizeof(words), len, formats_variant_name((enum variant)i));
+    }
+    return words;
+}
+
+static const char *formats(void) {
+    static char words[256];
+    size_t len = 0;
+    for (int i = 0; i < FILE_UNKNOWN; i++) {
+        len = add_word(words, sizeof(words), len, file_format_name((enum file_format)i));
+    }
+    return words;
+}
+
 /* The words that an option's value can be, with a space after each; NULL if there is no list. */
 static const char *words_of(const char *kind) {
-    static char formats[256];
     if (!kind) return NULL;
-    if (strcmp(kind, "layout") == 0) return "classic blocked counting ";
+    if (strcmp(kind, "layout") == 0) return LAYOUTS(LAYOUT_AND_SPACE);
     if (strcmp(kind, "order") == 0) return "state utilisation key items capacity error bytes ";
     if (strcmp(kind, "states") == 0) {
         return "overfilled full nearly-full many-layers clock-behind ok ";
     }
     if (strcmp(kind, "hash") == 0) return "xxh64 fnv1a ";
-    if (strcmp(kind, "variant") == 0) return "old 3.x 4.x v1 v2 ";
-    if (strcmp(kind, "format") != 0) return NULL;
-    size_t len = 0;
-    for (int i = 0; i < FILE_UNKNOWN; i++) {
-        len += (size_t)snprintf(formats + len, sizeof(formats) - len, "%s ",
-                                file_format_name((enum file_format)i));
-    }
-    return formats;
-}
-
-/* Whether the next word is the option's value. */
-static bool takes_word(const struct option_row *row) {
-    return row->argument && row->argument[0] != '[';
+    if (strcmp(kind, "variant") == 0) return variants();
+    return strcmp(kind, "format") == 0 ? formats() : NULL;
 }
 
 static bool is_file(const char *kind) {
@@ -130,13 +143,13 @@ static void print_zsh_option(const struct option_row *row) {
     if (row->letter)
         printf("'(-%c --%s)'{-%c,--%s}", row->letter, row->name, row->letter, row->name);
     printf("'%s%s%s[", row->letter ? "" : "--", row->letter ? "" : row->name,
-           takes_word(row) && !row->letter ? "=" : "");
+           row->argument && !row->letter ? "=" : "");
     print_quoted(row->help, "]");
     putchar(']');
     const char *words = words_of(row->argument);
     if (words) {
         printf(":%s:(%.*s)", row->argument, (int)strlen(words) - 1, words);
-    } else if (takes_word(row)) {
+    } else if (row->argument) {
         printf(":%s:%s", row->argument, is_file(row->argument) ? "_files" : " ");
     }
     putchar('\'');
@@ -176,7 +189,7 @@ static void print_fish_option(const struct command *command, const struct option
     const char *words = words_of(row->argument);
     if (words) {
         printf(" -x -a '%.*s'", (int)strlen(words) - 1, words);
-    } else if (takes_word(row)) {
+    } else if (row->argument) {
         fputs(is_file(row->argument) ? " -r -F" : " -x", stdout);
     }
     fputs(" -d '", stdout);

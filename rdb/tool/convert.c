@@ -37,40 +37,14 @@ int convert_run(const struct options *options) {
 
 /* ---- Merging ------------------------------------------------------------------------------ */
 
-static void print_window(const struct filter *filter, char *out, size_t size) {
-    if (filter->window) {
-        snprintf(out, size, "%u s in %u generations", filter->window, filter->generations);
-    } else {
-        snprintf(out, size, "none");
-    }
-}
-
 /* Ends the program if an item would set different bits in the two filters. */
 static void check_alike(const struct filter *a, const struct filter *b, const char *path) {
     const struct filter *both[] = {a, b};
-    struct mismatch m;
-    char own[48], other[48];
-    if (combine_is_possible(both, 2, &m)) return;
-    switch (m.difference) {
-    case DIFFERENCE_NONE: return;
-    case DIFFERENCE_SCHEME:
-        tool_die("%s: cannot merge, its hash is %s and not %s", path, tool_scheme_name(b->scheme),
-                 tool_scheme_name(a->scheme));
-    case DIFFERENCE_SEED: tool_die("%s: cannot merge, its seed is another one", path);
-    case DIFFERENCE_LAYOUT:
-        tool_die("%s: cannot merge, its layout is %s and not %s", path, tool_layout_name(b->layout),
-                 tool_layout_name(a->layout));
-    case DIFFERENCE_WINDOW:
-        print_window(b, own, sizeof(own));
-        print_window(a, other, sizeof(other));
-        tool_die("%s: cannot merge, its window is %s and not %s", path, own, other);
-    case DIFFERENCE_BITS:
-        tool_die("%s: cannot merge, layer %u has %llu bits and not %llu", path, m.layer + 1,
-                 (unsigned long long)m.a->nbits, (unsigned long long)m.b->nbits);
-    case DIFFERENCE_HASHES:
-        tool_die("%s: cannot merge, layer %u has %u hashes and not %u", path, m.layer + 1,
-                 m.a->nhashes, m.b->nhashes);
-    }
+    struct mismatch mismatch;
+    if (combine_is_possible(both, 2, &mismatch)) return;
+    char what[COMBINE_TEXT_BYTES];
+    combine_describe(&mismatch, b, true, what);
+    tool_die("%s: cannot merge, %s", path, what);
 }
 
 static void add_file(struct filter *sum, const char *path, const struct options *options) {
@@ -113,7 +87,7 @@ int merge_run(const struct options *options) {
     file_save(sum, format, &writing);
     report_filter("", sum, filter_items(sum));
     if (measure_is_overfilled(sum)) {
-        report_overfilled(options->output ? options->output : "standard output", "merged filter",
+        report_overfilled(options->output ? options->output : "standard output", true,
                           measure_error_rate(sum), measure_promise(sum));
     }
     filter_free(sum);

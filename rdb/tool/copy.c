@@ -2,38 +2,38 @@
  * (moment.h), and so that no more than one piece of it is in memory at a time; of a filter that is
  * in use, no more than MOMENT_WHOLE_BYTES. */
 
-#include "rdb/tool/beside.h"
 #include "rdb/tool/moment.h"
 #include "rdb/tool/options.h"
 #include "rdb/tool/report.h"
+#include "rdb/tool/stage.h"
 #include "rdb/tool/tool.h"
 
 #include <stdio.h>
 
 /* Sends all pieces. False: they are not those of one moment. That may be why the target refuses
  * one, so its error counts only if they are. */
-static bool send_pieces(struct moment *moment, struct beside *beside) {
+static bool send_pieces(struct moment *moment, struct stage *stage) {
     const uint8_t *bytes;
     for (size_t len; (len = moment_next(moment, &bytes)) > 0;) {
-        const char *error = beside_try(beside, moment->at, bytes, len);
+        const char *error = stage_try(stage, moment->at, bytes, len);
         if (!error) continue;
         char text[512];
         snprintf(text, sizeof(text), "%s", error);
-        if (moment_end(moment)) beside_check_call(beside, text);
+        if (moment_end(moment)) stage_check_call(stage, text);
         return false;
     }
     return moment_end(moment);
 }
 
-/* Puts the filter beside its key on the target. */
-static void send_filter(struct moment *moment, struct beside *beside, struct server *to,
+/* Loads the filter under a staging key on the target. */
+static void send_filter(struct moment *moment, struct stage *stage, struct server *to,
                         const char *key) {
     for (;;) {
         moment_begin(moment);
-        beside_begin(beside, to, key, moment->header, moment->header_len, &moment->progress);
-        if (send_pieces(moment, beside)) return;
-        beside_delete(beside);
-        beside_free(beside);
+        stage_begin(stage, to, key, moment->header, moment->header_len, &moment->progress);
+        if (send_pieces(moment, stage)) return;
+        stage_delete(stage);
+        stage_free(stage);
     }
 }
 
@@ -76,14 +76,14 @@ int copy_run(const struct options *options) {
     struct server *source = server_open(&from), *to = server_open(&into);
     check_target_key(to, key, options);
     struct moment moment;
-    struct beside beside;
+    struct stage stage;
     moment_open(&moment, source, options->key, "copying", true);
-    send_filter(&moment, &beside, to, key);
+    send_filter(&moment, &stage, to, key);
     progress_end(&moment.progress);
-    beside_take_place(&beside, options, moment_ttl(&moment));
+    stage_take_place(&stage, options, moment_ttl(&moment));
     uint64_t total = moment.at;
     moment_close(&moment);
-    beside_free(&beside);
+    stage_free(&stage);
     server_close(to);
     server_close(source);
     char size[REPORT_COUNT];

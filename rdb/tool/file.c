@@ -4,11 +4,10 @@
 #include "rdb/tool/file.h"
 
 #include "module/core/combine.h"
+#include "module/core/filter/window.h"
 #include "module/core/mem.h"
-#include "module/core/window.h"
 #include "rdb/codec.h"
-#include "rdb/formats/redisbloom.h"
-#include "rdb/formats/valkeybloom.h"
+#include "rdb/header.h"
 #include "rdb/tool/options.h"
 #include "rdb/tool/output.h"
 #include "rdb/tool/progress.h"
@@ -301,33 +300,27 @@ static struct filter *flatten(const struct filter *filter, enum file_format form
 
 /* ---- Writing ------------------------------------------------------------------------------ */
 
-static enum file_format foreign_format(const struct filter *filter) {
-    enum format format = filter->growth == GROWTH_RATIO ? FORMAT_VALKEYBLOOM : FORMAT_REDISBLOOM;
-    return (enum file_format)format;
-}
-
-/* The fields of a foreign filter as one of our own, which shares its bits. The caller frees the
- * layers. */
-static struct filter own_of(const struct filter *filter) {
+/* The fields of a filter as one of our own, which shares its bits. The caller frees the layers.
+ * *obstacle: the field that is out of our range, or NULL. */
+static struct filter own_of(const struct filter *filter, const char **obstacle) {
     struct filter own = *filter;
     size_t size = filter->nlayers * sizeof(struct layer);
     own.layers = tool_alloc(size);
     memcpy(own.layers, filter->layers, size);
-    filter_settle_items(&own);
+    *obstacle = header_make_native(&own);
     return own;
 }
 
 /* Why a dump cannot hold the filter; NULL if it can. */
 static const char *dump_obstacle(const struct filter *filter) {
-    if (!filter->is_foreign) return NULL;
-    struct filter own = own_of(filter);
-    const char *obstacle = limits_obstacle_to_native(&own);
+    const char *obstacle;
+    struct filter own = own_of(filter, &obstacle);
     mem_free(own.layers);
     return obstacle;
 }
 
 enum file_format file_default_format(const struct filter *filter) {
-    return filter->is_foreign ? foreign_format(filter) : FILE_DUMP;
+    return (enum file_format)header_row(filter->origin)->format;
 }
 
 void file_check_format(const struct filter *filter, enum file_format format,
@@ -336,8 +329,7 @@ void file_check_format(const struct filter *filter, enum file_format format,
         tool_die("cannot write sst: only RocksDB makes tables, the format rocksdb is their filter");
     }
     if (format == FILE_DUMP) {
-        const char *field = dump_obstacle(filter), *whose = "RedisBloom";
-        if (filter->growth == GROWTH_RATIO) whose = "valkey-bloom";
+        const char *field = dump_obstacle(filter), *whose = origin_row(filter->origin)->program;
         if (field) tool_die("cannot write dump: %s's field %s is out of its range", whose, field);
         return;
     }
@@ -366,15 +358,14 @@ static void write_in_pieces(const struct filter *filter, const uint8_t *header, 
 
 /* A dump holds bloomport's own filters only. */
 static void write_dump(const struct filter *filter) {
-    struct filter own = filter->is_foreign ? own_of(filter) : *filter;
-    if (own.is_foreign && own.growth == GROWTH_RATIO) valkeybloom_make_native(&own);
-    own.is_foreign = false;
+    const char *obstacle; // file_check_format has found none
+    struct filter own = own_of(filter, &obstacle);
     size_t len = codec_header_size(&own);
     uint8_t *header = tool_alloc(len);
     codec_encode_header(&own, header);
     write_in_pieces(filter, header, len);
     mem_free(header);
-    if (own.layers != filter->layers) mem_free(own.layers);
+    mem_free(own.layers);
 }
 
 static void save_as(const struct filter *filter, enum file_format format,
@@ -399,8 +390,7 @@ static void save_as(const struct filter *filter, enum file_format format,
 
 void file_save(const struct filter *filter, enum file_format format,
                const struct options *options) {
-    bool forgets = filter->window != 0 || filter->layout == LAYOUT_COUNTING;
-    if (format == FILE_DUMP || !forgets) {
+    if (format == FILE_DUMP || !filter_forgets(filter)) {
         save_as(filter, format, options);
         return;
     }

@@ -29,12 +29,8 @@ void help_usage(FILE *out) {
 static void print_option(const struct option_row *row) {
     char left[40], letter[8] = "   ";
     if (row->letter) snprintf(letter, sizeof(letter), "-%c,", row->letter);
-    if (row->argument && row->argument[0] == '[') {
-        snprintf(left, sizeof(left), "--%s[=%s", row->name, row->argument + 1);
-    } else {
-        snprintf(left, sizeof(left), "--%s%s%s", row->name, row->argument ? " " : "",
-                 row->argument ? row->argument : "");
-    }
+    snprintf(left, sizeof(left), "--%s%s%s", row->name, row->argument ? " " : "",
+             row->argument ? row->argument : "");
     printf("  %s %-22s %s\n", letter, left, row->help);
 }
 

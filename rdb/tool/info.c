@@ -2,8 +2,9 @@
  * of a window's generations that are over by now. */
 
 #define _GNU_SOURCE // gmtime_r
+#include "module/core/filter/window.h"
 #include "module/core/measure.h"
-#include "module/core/window.h"
+#include "rdb/tool/json.h"
 #include "rdb/tool/options.h"
 #include "rdb/tool/report.h"
 #include "rdb/tool/tool.h"
@@ -20,17 +21,18 @@ static double fill_of(const struct filter *filter) {
 
 /* What an array has m of. */
 static const char *unit_of(const struct filter *filter) {
-    return filter->layout == LAYOUT_COUNTING ? "counters" : "bits";
+    return layout_row(filter->layout)->unit;
 }
 
 /* ---- For people --------------------------------------------------------------------------- */
 
 static void print_sizes(const struct filter *filter) {
-    bool has_counters = filter->layout == LAYOUT_COUNTING;
+    bool has_counters = layout_row(filter->layout)->has_counters;
+    char unit[24];
+    snprintf(unit, sizeof(unit), "%s (m)", unit_of(filter));
     printf("layers              %u\n", filter->nlayers);
     if (filter->nlayers == 1) printf("hashes per item (k) %u\n", filter->layers[0].nhashes);
-    printf("%-19s %llu\n", has_counters ? "counters (m)" : "bits (m)",
-           (number)measure_bits(filter));
+    printf("%-19s %llu\n", unit, (number)measure_bits(filter));
     printf("bytes               %llu\n", (number)filter_array_bytes(filter));
     printf("%-19s %llu\n", has_counters ? "counters over 0" : "ones", (number)measure_ones(filter));
 }
@@ -81,7 +83,7 @@ static void print_generations(const struct filter *filter) {
 /* Only a dump has counts; other formats have nothing but the bits. */
 static void print_text(const struct filter *filter, enum file_format format) {
     printf("format              %s\n", file_format_name(format));
-    printf("layout              %s\n", tool_layout_name(filter->layout));
+    printf("layout              %s\n", layout_word(filter->layout));
     printf("hash                %s\n", tool_scheme_name(filter->scheme));
     if (filter->window) {
         printf("window              %u s in %u generations\n", filter->window, filter->generations);
@@ -100,41 +102,54 @@ static void print_text(const struct filter *filter, enum file_format format) {
 /* ---- As JSON ------------------------------------------------------------------------------ */
 
 static void print_json_window(const struct filter *filter) {
-    if (filter->window) {
-        printf("\"window\":{\"seconds\":%u,\"generations\":%u,\"capacity\":%llu},", filter->window,
-               filter->generations, (number)filter->window_capacity);
-    } else {
-        printf("\"window\":null,");
+    if (filter->window == 0) {
+        json_null("window");
+        return;
     }
+    json_open("window", '{');
+    json_count("seconds", filter->window);
+    json_count("generations", filter->generations);
+    json_count("capacity", filter->window_capacity);
+    json_close('{');
 }
 
 static void print_json_layer(const struct filter *filter, const struct layer *layer) {
-    printf(
-        "{\"start\":%llu,\"%s\":%llu,\"hashes\":%u,\"capacity\":%llu,\"items\":%llu,\"ones\":%llu,"
-        "\"fill\":%.17g,\"current_error_rate\":%.17g}",
-        (number)layer->start, unit_of(filter), (number)layer->nbits, layer->nhashes,
-        (number)layer->capacity, (number)layer->items, (number)layer->ones,
-        (double)layer->ones / (double)layer->nbits, layer_current_error_rate(layer));
+    json_open(NULL, '{');
+    json_count("start", layer->start);
+    json_count(unit_of(filter), layer->nbits);
+    json_count("hashes", layer->nhashes);
+    json_count("capacity", layer->capacity);
+    json_count("items", layer->items);
+    json_count("ones", layer->ones);
+    json_real("fill", (double)layer->ones / (double)layer->nbits);
+    json_real("current_error_rate", layer_current_error_rate(layer));
+    json_close('{');
 }
 
-/* Prints a line, but for its first brace. */
-static void print_json(const struct filter *filter, enum file_format format) {
-    printf("\"format\":\"%s\",\"layout\":\"%s\",\"hash\":\"%s\",", file_format_name(format),
-           tool_layout_name(filter->layout), tool_scheme_name(filter->scheme));
+/* A line. `name` is that of the file where there are several, else NULL. */
+static void print_json(const struct filter *filter, enum file_format format, const char *name) {
+    json_open(NULL, '{');
+    if (name) json_text("file", name);
+    json_text("format", file_format_name(format));
+    json_text("layout", layout_word(filter->layout));
+    json_text("hash", tool_scheme_name(filter->scheme));
     print_json_window(filter);
-    printf("\"hashes\":%u,\"%s\":%llu,\"bytes\":%llu,\"ones\":%llu,\"fill\":%.17g,",
-           filter->layers[0].nhashes, unit_of(filter), (number)measure_bits(filter),
-           (number)filter_array_bytes(filter), (number)measure_ones(filter), fill_of(filter));
-    printf("\"items\":%llu,\"items_are_estimated\":%s,\"estimated_items\":%llu,",
-           (number)filter_items(filter), filter->is_estimated ? "true" : "false",
-           (number)measure_items(filter));
-    printf("\"capacity\":%llu,\"expansion\":%u,\"current_error_rate\":%.17g,\"layers\":[",
-           (number)filter_capacity(filter), filter->expansion, measure_error_rate(filter));
-    for (uint32_t i = 0; i < filter->nlayers; i++) {
-        if (i > 0) putchar(',');
-        print_json_layer(filter, &filter->layers[i]);
-    }
-    puts("]}");
+    json_count("hashes", filter->layers[0].nhashes);
+    json_count(unit_of(filter), measure_bits(filter));
+    json_count("bytes", filter_array_bytes(filter));
+    json_count("ones", measure_ones(filter));
+    json_real("fill", fill_of(filter));
+    json_count("items", filter_items(filter));
+    json_bool("items_are_estimated", filter->is_estimated);
+    json_count("estimated_items", measure_items(filter));
+    json_count("capacity", filter_capacity(filter));
+    json_count("expansion", filter->expansion);
+    json_real("current_error_rate", measure_error_rate(filter));
+    json_open("layers", '[');
+    for (uint32_t i = 0; i < filter->nlayers; i++) print_json_layer(filter, &filter->layers[i]);
+    json_close('[');
+    json_close('{');
+    json_end();
 }
 
 /* ---- Many files --------------------------------------------------------------------------- */
@@ -152,26 +167,17 @@ static void print_row(const struct filter *filter, enum file_format format, cons
            measure_error_rate(filter), name);
 }
 
-static void print_json_text(const char *name, const char *text) {
-    printf("\"%s\":\"", name);
-    for (; *text; text++) {
-        if (*text == '"' || *text == '\\') putchar('\\');
-        putchar(*text);
-    }
-    putchar('"');
-}
-
 /* A file that has no filter does not end the list: its line says why. */
 static void print_fault(const char *name, const char *fault, bool json) {
     if (!json) {
         printf("%-12s %s: %s\n", "-", name, fault);
         return;
     }
-    putchar('{');
-    print_json_text("file", name);
-    putchar(',');
-    print_json_text("error", fault);
-    puts("}");
+    json_open(NULL, '{');
+    json_text("file", name);
+    json_text("error", fault);
+    json_close('{');
+    json_end();
 }
 
 static bool print_one_of_many(const char *path, const struct options *options) {
@@ -183,10 +189,7 @@ static bool print_one_of_many(const char *path, const struct options *options) {
     if (!filter) {
         print_fault(name, fault, options->json);
     } else if (options->json) {
-        putchar('{');
-        print_json_text("file", name);
-        putchar(',');
-        print_json(filter, format);
+        print_json(filter, format, name);
     } else {
         print_row(filter, format, name);
     }
@@ -211,8 +214,7 @@ int info_run(const struct options *options) {
     enum file_format format;
     struct filter *filter = file_load(options->operands[0], options, &format);
     if (options->json) {
-        putchar('{');
-        print_json(filter, format);
+        print_json(filter, format, NULL);
     } else {
         print_text(filter, format);
     }

@@ -7,7 +7,7 @@
 #ifndef BLOOMPORT_TOOL_ITEMS_H
 #define BLOOMPORT_TOOL_ITEMS_H
 
-#include "module/core/filter.h"
+#include "module/core/filter/filter.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -2,6 +2,7 @@
 
 #include "rdb/tool/kinds.h"
 
+#include "rdb/tool/json.h"
 #include "rdb/tool/tool.h"
 
 #include <stdio.h>
@@ -15,26 +16,25 @@ typedef unsigned long long number; // the type that printf prints portably
 
 /* ---- Sizes -------------------------------------------------------------------------------- */
 
-bool kinds_generation(const struct options *o, struct geometry geometry, struct generation *out) {
-    uint32_t g = o->generations;
-    struct generation one = {.items = (o->items - 1) / g + 1, .promise = o->error_rate};
-    bool fits;
-    if (o->bits_per_key != 0) {
-        fits = sizing_generation_by_bits(o->items, g, o->bits_per_key, geometry, &one.size);
-        if (fits) one.promise = 2 * (g + 1) * sizing_error_rate(one.items, one.size, geometry);
-    } else {
-        double rate = o->error_rate / (g + 1) * SIZING_WINDOW_SHARE;
-        fits = sizing_by_error(one.items, rate, geometry, &one.size);
-    }
-    if (fits) *out = one;
-    return fits;
+/* What BF.RESERVE makes of these options, but for a window. */
+static struct filter_params params_of(const struct options *o, struct geometry geometry,
+                                      uint32_t expansion) {
+    return (struct filter_params){.capacity = o->items,
+                                  .error_rate = o->error_rate,
+                                  .bits_per_key = o->bits_per_key,
+                                  .expansion = expansion,
+                                  .layout = geometry.layout,
+                                  .scheme = geometry.scheme};
 }
 
-/* The first layer. One by bits per key has these bits, whether it grows or not. */
-static bool first_layer(const struct options *o, struct geometry geometry, uint32_t expansion,
-                        struct sizing *out) {
-    if (o->bits_per_key != 0) return sizing_by_bits(o->items, o->bits_per_key, geometry, out);
-    return sizing_by_error(o->items, filter_first_rate(o->error_rate, expansion), geometry, out);
+bool kinds_generation(const struct options *o, struct geometry geometry, struct generation *out) {
+    struct filter_params params = params_of(o, geometry, DEFAULT_EXPANSION);
+    params.window = o->window;
+    params.generations = o->generations;
+    double rate;
+    if (!filter_first_layer(&params, &out->size, &rate)) return false;
+    out->promise = o->bits_per_key != 0 ? 2 * (o->generations + 1) * rate : o->error_rate;
+    return true;
 }
 
 /* ---- Commands ----------------------------------------------------------------------------- */
@@ -48,27 +48,30 @@ static void print_exactly(double value, char out[32]) {
 }
 
 void kinds_reserve(char out[KINDS_LINE], const struct options *o, const char *words) {
-    static const char *const layouts[] = {"", " LAYOUT BLOCKED", " LAYOUT COUNTING"};
+    bool is_default = o->layout == LAYOUT_DEFAULT;
     char quality[32];
     print_exactly(o->bits_per_key != 0 ? o->bits_per_key : o->error_rate, quality);
-    snprintf(out, KINDS_LINE, "BF.RESERVE key %s%s %llu%s%s%s",
+    snprintf(out, KINDS_LINE, "BF.RESERVE key %s%s %llu%s%s%s%s",
              o->bits_per_key != 0 ? "BITSPERKEY " : "", quality, (number)o->items, words,
-             layouts[o->layout], o->scheme == SCHEME_FNV1A ? " HASH FNV1A" : "");
+             is_default ? "" : " LAYOUT ", is_default ? "" : layout_name(o->layout),
+             o->scheme == SCHEME_FNV1A ? " HASH FNV1A" : "");
 }
 
 /* ---- The kinds ---------------------------------------------------------------------------- */
 
 static struct kind plain(const struct options *o, struct geometry geometry, uint32_t expansion) {
-    bool has_counters = geometry.layout == LAYOUT_COUNTING;
+    const struct layout_row *row = layout_row(geometry.layout);
     struct kind kind = {.name = "NONSCALING", .word = "nonscaling"};
-    kind.when_full = has_counters ? "it takes no new items" : "it takes no more items";
-    if (has_counters) kind.name = "COUNTING";
+    kind.when_full = row->removes ? "it takes no new items" : "it takes no more items";
+    if (!row->grows) kind.name = layout_name(geometry.layout);
     if (expansion) {
         kind = (struct kind){"scaling (the default)", "scaling", "it grows", {0}, 0, ""};
     }
-    if (!first_layer(o, geometry, expansion, &kind.size)) return kind;
-    kind.bytes = layer_bytes_as(kind.size.nbits, geometry.layout);
-    kinds_reserve(kind.reserve, o, expansion || has_counters ? "" : " NONSCALING");
+    struct filter_params params = params_of(o, geometry, expansion);
+    double rate;
+    if (!filter_first_layer(&params, &kind.size, &rate)) return kind;
+    kind.bytes = layout_bytes(geometry.layout, kind.size.nbits);
+    kinds_reserve(kind.reserve, o, expansion || !row->grows ? "" : " NONSCALING");
     return kind;
 }
 
@@ -80,7 +83,7 @@ static struct kind window(const struct options *given, struct geometry geometry)
     struct generation one;
     if (!kinds_generation(&o, geometry, &one)) return kind;
     kind.size = one.size;
-    kind.bytes = (o.generations + 1) * layer_bytes(one.size.nbits);
+    kind.bytes = (o.generations + 1) * layout_bytes(geometry.layout, one.size.nbits);
     char words[64];
     snprintf(words, sizeof(words), " WINDOW %u GENERATIONS %u", o.window, o.generations);
     kinds_reserve(kind.reserve, &o, words);
@@ -90,10 +93,10 @@ static struct kind window(const struct options *given, struct geometry geometry)
 size_t kinds_of(const struct options *options, struct geometry geometry,
                 struct kind out[KINDS_MAX]) {
     size_t n = 0;
-    bool has_counters = geometry.layout == LAYOUT_COUNTING;
-    if (!has_counters) out[n++] = plain(options, geometry, DEFAULT_EXPANSION);
+    const struct layout_row *row = layout_row(geometry.layout);
+    if (row->grows) out[n++] = plain(options, geometry, DEFAULT_EXPANSION);
     out[n++] = plain(options, geometry, 0);
-    if (!has_counters) out[n++] = window(options, geometry);
+    if (row->takes_window) out[n++] = window(options, geometry);
     return n;
 }
 
@@ -120,9 +123,12 @@ void kinds_print(const struct kind *kinds, size_t n, const struct options *optio
 void kinds_print_json(const struct kind *kinds, size_t n, const struct options *options) {
     for (size_t i = 0; i < n; i++) {
         if (kinds[i].bytes == 0) continue;
-        printf(",\"%s\":{\"bits\":%llu,\"hashes\":%u,\"bytes\":%llu,\"bits_per_item\":%.17g,"
-               "\"reserve\":\"%s\"}",
-               kinds[i].word, (number)kinds[i].size.nbits, kinds[i].size.nhashes,
-               (number)kinds[i].bytes, bits_per_item(&kinds[i], options), kinds[i].reserve);
+        json_open(kinds[i].word, '{');
+        json_count("bits", kinds[i].size.nbits);
+        json_count("hashes", kinds[i].size.nhashes);
+        json_count("bytes", kinds[i].bytes);
+        json_real("bits_per_item", bits_per_item(&kinds[i], options));
+        json_text("reserve", kinds[i].reserve);
+        json_close('{');
     }
 }

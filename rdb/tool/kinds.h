@@ -6,10 +6,9 @@
 
 #include "rdb/tool/options.h"
 
-/* One generation of a window: its share of the items, its first layer, and the error rate that all
- * generations promise together. */
+/* One generation of a window: its first layer, and the error rate that all generations promise
+ * together. */
 struct generation {
-    uint64_t items;
     struct sizing size;
     double promise;
 };
@@ -36,7 +35,7 @@ size_t kinds_of(const struct options *options, struct geometry geometry,
 /* A table, and the commands. */
 void kinds_print(const struct kind *kinds, size_t n, const struct options *options);
 
-/* Members of a JSON object: ,"scaling":{...} */
+/* Members of a JSON object: "scaling":{...} */
 void kinds_print_json(const struct kind *kinds, size_t n, const struct options *options);
 
 /* The command that makes such a filter: words are those after the capacity. */

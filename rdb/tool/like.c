@@ -37,9 +37,10 @@ struct filter *like_open(const struct options *options) {
     const char *name = like_name(options);
     struct filter *filter =
         options->like ? file_load(options->like, options, NULL) : open_key(options);
-    if (filter->window || filter->layout == LAYOUT_COUNTING) {
-        tool_die("%s: %s is made and filled on a server only (BF.RESERVE)", name,
-                 filter->window ? "a window" : "a counting filter");
+    if (filter_forgets(filter)) {
+        tool_die("%s: a %s%s is made and filled on a server only (BF.RESERVE)", name,
+                 filter->window ? "window" : layout_word(filter->layout),
+                 filter->window ? "" : " filter");
     }
     bool changed;
     if (filter_empty(filter, &changed) != STATUS_OK) tool_die("no memory for a filter");

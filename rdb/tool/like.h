@@ -3,7 +3,7 @@
 #ifndef BLOOMPORT_TOOL_LIKE_H
 #define BLOOMPORT_TOOL_LIKE_H
 
-#include "module/core/filter.h"
+#include "module/core/filter/filter.h"
 
 struct options;
 

@@ -1,9 +1,9 @@
-/* bloomport list: all filters of a server, as a table, as JSON, or again and again. */
+/* bloomport list: all filters of a server, as a table or as JSON. */
 
-#define _GNU_SOURCE // nanosleep
 #include "module/core/mem.h"
 #include "rdb/tool/help.h"
 #include "rdb/tool/inventory.h"
+#include "rdb/tool/json.h"
 #include "rdb/tool/options.h"
 #include "rdb/tool/report.h"
 #include "rdb/tool/tool.h"
@@ -12,8 +12,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
-#include <unistd.h>
 
 #define KEY_WIDTH_MAX 60
 
@@ -217,51 +215,51 @@ static void print_table(const struct inventory *inventory) {
 /* A key that is not printable ASCII has its bytes in key_hex too. */
 static void print_json_key(const struct entry *entry) {
     bool is_plain = true;
-    fputs("{\"key\":\"", stdout);
     for (size_t i = 0; i < entry->key_len; i++) {
         unsigned char c = (unsigned char)entry->key[i];
         is_plain &= c >= 0x20 && c < 0x7f;
-        if (c == '"' || c == '\\') putchar('\\');
-        if (c < 0x20 || c >= 0x7f) {
-            printf("\\u%04x", c);
-        } else {
-            putchar(c);
-        }
     }
-    putchar('"');
-    if (is_plain) return;
-    fputs(",\"key_hex\":\"", stdout);
-    for (size_t i = 0; i < entry->key_len; i++) printf("%02x", (unsigned char)entry->key[i]);
-    putchar('"');
+    json_bytes("key", entry->key, entry->key_len);
+    if (!is_plain) json_hex("key_hex", entry->key, entry->key_len);
 }
 
 static void print_json_rate(const char *name, double rate) {
     if (rate < 0) {
-        printf(",\"%s\":null", name);
+        json_null(name);
     } else {
-        printf(",\"%s\":%.17g", name, rate);
+        json_real(name, rate);
     }
+}
+
+static void print_json_entry(const struct entry *entry) {
+    json_open(NULL, '{');
+    print_json_key(entry);
+    json_count("db", (uint64_t)entry->database);
+    json_text("node", entry->node);
+    json_text("layout", entry->layout);
+    json_count("layers", entry->layers);
+    json_count("items", entry->items);
+    json_count("capacity", entry->capacity);
+    json_real("utilisation", entry->utilisation);
+    print_json_rate("error_rate", entry->error_rate);
+    print_json_rate("promised_error_rate", entry->promised);
+    json_count("bytes", entry->bytes);
+    json_bool("grows", entry->grows);
+    json_text("state", entry->state);
+    json_close('{');
 }
 
 static void print_json(const struct inventory *inventory) {
-    putchar('[');
+    json_open(NULL, '[');
     for (size_t i = 0; i < inventory->n; i++) {
-        const struct entry *entry = &inventory->entries[i];
-        if (i > 0) fputs(",\n", stdout);
-        print_json_key(entry);
-        printf(",\"db\":%d,\"node\":\"%s\",\"layout\":\"%s\",\"layers\":%llu,\"items\":%llu,"
-               "\"capacity\":%llu,\"utilisation\":%.17g",
-               entry->database, entry->node, entry->layout, (number)entry->layers,
-               (number)entry->items, (number)entry->capacity, entry->utilisation);
-        print_json_rate("error_rate", entry->error_rate);
-        print_json_rate("promised_error_rate", entry->promised);
-        printf(",\"bytes\":%llu,\"grows\":%s,\"state\":\"%s\"}", (number)entry->bytes,
-               entry->grows ? "true" : "false", entry->state);
+        json_break();
+        print_json_entry(&inventory->entries[i]);
     }
-    puts("]");
+    json_close('[');
+    json_end();
 }
 
-/* ---- Once, or again and again --------------------------------------------------------------- */
+/* ---- The command ---------------------------------------------------------------------------- */
 
 /* Whether a filter is full or overfilled; if states were chosen, whether there is one in these that
  * is not ok. */
@@ -276,7 +274,6 @@ static bool needs_attention(const struct inventory *inventory, bool is_chosen) {
 
 static void print(const struct inventory *inventory, const struct options *options) {
     if (options->quiet) return;
-    if (options->watch != 0 && isatty(STDOUT_FILENO)) fputs("\033[H\033[2J", stdout);
     if (options->json) {
         print_json(inventory);
     } else {
@@ -294,7 +291,7 @@ static void note_missing(const struct inventory *inventory) {
     }
 }
 
-static int list_once(struct server *server, const struct options *options) {
+static int list(struct server *server, const struct options *options) {
     struct inventory inventory = {0};
     const struct target *target = &options->server;
     inventory_take(&inventory, server, target->has_database ? target->database : -1,
@@ -309,18 +306,9 @@ static int list_once(struct server *server, const struct options *options) {
     return status;
 }
 
-static void wait_seconds(double seconds) {
-    struct timespec time = {(time_t)seconds, (long)((seconds - (double)(time_t)seconds) * 1e9)};
-    nanosleep(&time, NULL);
-}
-
 /* Bad words are refused before the server is troubled. */
 static void check_options(const struct options *options) {
-    const char *first = options->noperands ? options->operands[0] : "";
-    bool is_number = *first && first[strspn(first, "0123456789.")] == '\0';
-    if (options->watch_has_default && is_number) tool_die("write --watch=%s", first);
     options_need_operands(options, 0, 1, "");
-    if (options->quiet && options->watch != 0) tool_die("--quiet and --watch exclude each other");
     struct inventory nothing = {0};
     sort(&nothing, options->sort);
     if (options->states) check_states(options->states);
@@ -329,13 +317,7 @@ static void check_options(const struct options *options) {
 int list_run(const struct options *options) {
     check_options(options);
     struct server *server = server_open(&options->server);
-    int status = list_once(server, options);
-    while (options->watch != 0) {
-        if (fflush(stdout) != 0) report_lost_output();
-        wait_seconds(options->watch);
-        if (!isatty(STDOUT_FILENO)) putchar('\n');
-        status = list_once(server, options);
-    }
+    int status = list(server, options);
     server_close(server);
     return status;
 }

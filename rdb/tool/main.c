@@ -19,11 +19,6 @@ const char *tool_scheme_name(enum scheme scheme) {
     return scheme_row(scheme)->word;
 }
 
-const char *tool_layout_name(enum layout layout) {
-    static const char *const NAMES[LAYOUT_COUNT] = {"classic", "blocked", "counting"};
-    return NAMES[layout];
-}
-
 static const struct command *find_command(const char *word) {
     for (size_t i = 0; i < table_ncommands; i++) {
         if (strcmp(word, table_commands[i].name) == 0) return &table_commands[i];

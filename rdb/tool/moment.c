@@ -4,9 +4,9 @@
 
 #include "module/core/mem.h"
 #include "rdb/codec.h"
-#include "rdb/tool/beside.h"
 #include "rdb/tool/report.h"
 #include "rdb/tool/signals.h"
+#include "rdb/tool/stage.h"
 #include "rdb/tool/tool.h"
 #include "rdb/tool/undo.h"
 
@@ -221,7 +221,7 @@ static void delete_snapshot(void *context) {
 }
 
 static void begin_snapshot(struct moment *m) {
-    m->snapshot = beside_name(m->key);
+    m->snapshot = stage_name(m->key);
     const char *words[] = {"COPY", m->key, m->snapshot};
     signals_watch();
     const char *error = server_words(m->server, 3, words);

@@ -101,10 +101,6 @@ static void set_files(enum option_id id, const char *name, const char *value, st
     case OPTION_SERVER: o->on_server = true; break;
     case OPTION_SORT: o->sort = value; break;
     case OPTION_STATE: o->states = value; break;
-    case OPTION_WATCH:
-        o->watch = value ? values_between("watch", value, 0, 86400) : 2;
-        o->watch_has_default = !value;
-        break;
     case OPTION_KEY: o->key = value; break;
     case OPTION_REDISSON: o->redisson = value; break;
     case OPTION_KEY_TO: o->key_to = value; break;
@@ -152,9 +148,7 @@ static void select_options(const struct command *command, struct share *share) {
     for (size_t i = 0; i < table_noptions; i++) {
         const struct option_row *row = &table_options[i];
         if (!(row->commands & command->bit)) continue;
-        int takes = !row->argument            ? no_argument
-                    : row->argument[0] == '[' ? optional_argument
-                                              : required_argument;
+        int takes = row->argument ? required_argument : no_argument;
         *longs++ = (struct option){row->name, takes, NULL, 256 + (int)i};
         if (row->letter) *shorts++ = row->letter;
         if (row->letter && row->argument) *shorts++ = ':';
@@ -184,7 +178,7 @@ static void check_shape(const struct options *options) {
         tool_die("--error and --bits-per-key exclude each other, give one");
     }
     if (!limits_is_geometry((struct geometry){options->layout, options->scheme})) {
-        tool_die("layout blocked goes with hash xxh64 only");
+        tool_die("layout %s goes with hash xxh64 only", layout_word(options->layout));
     }
 }
 

@@ -26,8 +26,6 @@ struct options {
     const char *from_set, *from_keys; // a key, a pattern; NULL: not given
     bool is_memory;                   // nbits comes from --memory: 8 times its bytes
     const char *sort, *states;        // NULL: not given
-    double watch;                     // seconds; 0: not given
-    bool watch_has_default;           // --watch without a number
     uint32_t window, generations;     // seconds, and of the window; 0: not given
     enum layout layout;
     enum scheme scheme;

@@ -19,8 +19,7 @@ static struct filter *decode_header(const char *key, const uint8_t *bytes, size_
     if (st != STATUS_OK || filter->is_loading) {
         tool_die("'%s' on the server is not a filter that this version can pull", key);
     }
-    filter->is_loading = !filter->is_foreign;
-    if (filter->is_loading) filter->loaded = 0;
+    codec_expect_pieces(filter);
     return filter;
 }
 
@@ -38,9 +37,10 @@ struct filter *pull_header(struct server *server, const char *key) {
 static bool take_pieces(struct filter *filter, struct moment *moment) {
     const uint8_t *bytes;
     for (size_t len; (len = moment_next(moment, &bytes)) > 0;) {
+        bool is_complete = !filter->is_loading; // at any time, as a foreign filter is
         enum codec_piece result = codec_put_piece(filter, moment->at, bytes, len);
-        bool is_known = filter->is_foreign && result == CODEC_PIECE_PRESENT; // zeroes, as they were
-        if (result != CODEC_PIECE_STORED && !is_known) return false;
+        bool is_present = is_complete && result == CODEC_PIECE_PRESENT; // zeroes, as they were
+        if (result != CODEC_PIECE_STORED && !is_present) return false;
     }
     return moment->at == filter_array_bytes(filter);
 }

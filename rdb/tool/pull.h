@@ -3,7 +3,7 @@
 #ifndef BLOOMPORT_TOOL_PULL_H
 #define BLOOMPORT_TOOL_PULL_H
 
-#include "module/core/filter.h"
+#include "module/core/filter/filter.h"
 #include "rdb/tool/server.h"
 
 /* The filter of a key, with empty arrays; bloomport's own is loading. Any error ends the program.

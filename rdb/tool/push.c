@@ -1,39 +1,39 @@
 /* bloomport push: a filter from a file to a server, in the pieces of BF.LOADCHUNK (rdb/FORMAT.md,
- * section 4), so that a filter may have any size. beside.h says how it takes its place. */
+ * section 4), so that a filter may have any size. stage.h says how it takes its place. */
 
 #include "rdb/tool/push.h"
 
 #include "module/core/measure.h"
 #include "module/core/mem.h"
 #include "rdb/codec.h"
-#include "rdb/tool/beside.h"
 #include "rdb/tool/options.h"
 #include "rdb/tool/report.h"
+#include "rdb/tool/stage.h"
 #include "rdb/tool/tool.h"
 
-static void send_arrays(struct beside *beside, const struct filter *filter) {
+static void send_arrays(struct stage *stage, const struct filter *filter) {
     const uint8_t *bytes;
     size_t len;
     for (uint64_t at = 0; (len = codec_piece_at(filter, at, CODEC_PIECE_BYTES, &bytes)) > 0;) {
         at += len;
-        beside_put(beside, at, bytes, len);
-        progress_show(beside->progress, at);
+        stage_put(stage, at, bytes, len);
+        progress_show(stage->progress, at);
     }
-    progress_end(beside->progress);
+    progress_end(stage->progress);
 }
 
 static void send_to_key(struct server *server, const struct filter *filter,
                         const struct options *options) {
     struct progress progress;
-    struct beside beside;
+    struct stage stage;
     size_t len = codec_header_size(filter);
     uint8_t *header = tool_alloc(len);
     codec_encode_header(filter, header);
     progress_begin(&progress, "pushing", filter_array_bytes(filter));
-    beside_begin(&beside, server, options->key, header, len, &progress);
-    send_arrays(&beside, filter);
-    beside_take_place(&beside, options, 0);
-    beside_free(&beside);
+    stage_begin(&stage, server, options->key, header, len, &progress);
+    send_arrays(&stage, filter);
+    stage_take_place(&stage, options, 0);
+    stage_free(&stage);
     mem_free(header);
 }
 
@@ -43,10 +43,11 @@ static void send_to_key(struct server *server, const struct filter *filter,
  * top, as after BF.IMPORT with EXPANSION. */
 void push_set_expansion(struct filter *filter, const struct options *options, const char *path) {
     if (!options->has_expansion || options->expansion == filter->expansion) return;
-    if (filter->is_foreign)
+    if (filter_is_foreign(filter))
         tool_die("%s: --expansion: another program's filter keeps its own", path);
-    if (filter->layout == LAYOUT_COUNTING)
-        tool_die("%s: --expansion: a counting filter never grows", path);
+    if (!layout_row(filter->layout)->grows) {
+        tool_die("%s: --expansion: a %s filter never grows", path, layout_word(filter->layout));
+    }
     if (filter->window && options->expansion == 0)
         tool_die("%s: --expansion: a window must grow", path);
     if (filter->expansion == 0 && filter->nlayers == 1) {
@@ -87,8 +88,7 @@ void push_filter(struct server *server, const struct filter *filter,
     if (options->merge) return; // the room is that of both
     note_room(filter, options->key);
     if (measure_is_overfilled(filter)) {
-        report_overfilled(options->key, "filter", measure_error_rate(filter),
-                          measure_promise(filter));
+        report_overfilled(options->key, false, measure_error_rate(filter), measure_promise(filter));
     }
 }
 

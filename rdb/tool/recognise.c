@@ -6,7 +6,7 @@
 
 #include "rdb/tool/recognise.h"
 
-#include "module/core/sizing.h"
+#include "module/core/math/sizing.h"
 #include "rdb/bytes.h"
 #include "rdb/formats/valkeybloom.h"
 #include "rdb/tool/sst.h"

@@ -4,7 +4,7 @@
 #ifndef BLOOMPORT_TOOL_REDISSON_H
 #define BLOOMPORT_TOOL_REDISSON_H
 
-#include "module/core/filter.h"
+#include "module/core/filter/filter.h"
 #include "rdb/tool/server.h"
 
 /* Reads the filter; both keys stay as they are. Any error ends the program. */

@@ -155,9 +155,10 @@ void report_built(const struct filter *filter, uint64_t lines) {
     summarise("", filter, lines, more);
 }
 
-void report_overfilled(const char *name, const char *what, double error_rate, double promise) {
-    report_note(
-        "%s: the %s is overfilled: its error rate is now %.2g, promised %.2g (filters that "
-        "had grown, or were nearly full, were merged: build one of all their items instead)",
-        name, what, error_rate, promise);
+void report_overfilled(const char *name, bool is_merged, double error_rate, double promise) {
+    const char *why = is_merged ? "filters that had grown, or were nearly full, were merged: build "
+                                  "one of all their items instead"
+                                : "it holds more than it was made for, or was made too small";
+    report_note("%s: the %sfilter is overfilled: its error rate is now %.2g, promised %.2g (%s)",
+                name, is_merged ? "merged " : "", error_rate, promise, why);
 }

@@ -4,7 +4,7 @@
 #ifndef BLOOMPORT_TOOL_REPORT_H
 #define BLOOMPORT_TOOL_REPORT_H
 
-#include "module/core/filter.h"
+#include "module/core/filter/filter.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -43,6 +43,6 @@ void report_built(const struct filter *filter, uint64_t lines);
 
 /* Says that merges have overfilled a filter. A layer of a merged filter holds the items of all its
  * sources, and where they had grown its first layers were full already. */
-void report_overfilled(const char *name, const char *what, double error_rate, double promise);
+void report_overfilled(const char *name, bool is_merged, double error_rate, double promise);
 
 #endif

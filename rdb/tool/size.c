@@ -2,7 +2,8 @@
  * per key) give the rest, by the module's own sizing, first for a layer that is filled to its
  * capacity, then for the filters that BF.RESERVE makes. Of a window, items and quality do. */
 
-#include "module/core/window.h"
+#include "module/core/filter/window.h"
+#include "rdb/tool/json.h"
 #include "rdb/tool/kinds.h"
 #include "rdb/tool/options.h"
 #include "rdb/tool/tool.h"
@@ -40,8 +41,8 @@ static struct sizing size_of(uint64_t items, uint64_t nbits, struct geometry geo
     if (bits_per_key < LIMITS_MIN_BITS_PER_KEY) bits_per_key = LIMITS_MIN_BITS_PER_KEY;
     if (bits_per_key > LIMITS_MAX_BITS_PER_KEY) bits_per_key = LIMITS_MAX_BITS_PER_KEY;
     if (!sizing_by_bits(items, bits_per_key, geometry, &size)) refuse_size();
-    uint64_t block = geometry.layout == LAYOUT_BLOCKED ? 256 : 1;
-    size.nbits = nbits < block ? block : nbits / block * block;
+    uint64_t multiple = layout_row(geometry.layout)->multiple;
+    size.nbits = nbits < multiple ? multiple : nbits / multiple * multiple;
     return size;
 }
 
@@ -103,18 +104,22 @@ static void print_rate(double rate) {
 }
 
 static void print_geometry(struct geometry geometry) {
-    printf("layout        %s\n", tool_layout_name(geometry.layout));
+    printf("layout        %s\n", layout_word(geometry.layout));
     printf("hash          %s\n", tool_scheme_name(geometry.scheme));
+}
+
+static void print_json_geometry(struct geometry geometry) {
+    json_text("layout", layout_word(geometry.layout));
+    json_text("hash", tool_scheme_name(geometry.scheme));
 }
 
 static void print_table(const struct answer *a, struct geometry geometry) {
     double rate = sizing_error_rate(a->items, a->size, geometry);
-    bool has_counters = geometry.layout == LAYOUT_COUNTING;
-    double bits = (double)a->size.nbits * (has_counters ? 4 : 1);
+    double bits = (double)a->size.nbits * layout_position_bits(geometry.layout);
     printf("items         %llu\n", (number)a->items);
     print_rate(rate);
-    printf("\n%-13s %llu\n", has_counters ? "counters" : "bits", (number)a->size.nbits);
-    print_bytes("memory", layer_bytes_as(a->size.nbits, geometry.layout));
+    printf("\n%-13s %llu\n", layout_row(geometry.layout)->unit, (number)a->size.nbits);
+    print_bytes("memory", layout_bytes(geometry.layout, a->size.nbits));
     printf("\nbits per key  %.4f\n", bits / (double)a->items);
     printf("hashes        %u\n", a->size.nhashes);
     print_geometry(geometry);
@@ -181,7 +186,8 @@ static void print_duration(const char *name, double seconds) {
 static void print_window(const struct generation *one, const struct options *o,
                          struct geometry geometry) {
     uint32_t live = o->generations + 1;
-    uint64_t bytes = layer_bytes(one->size.nbits), step = window_step(o->window, o->generations);
+    uint64_t bytes = layout_bytes(geometry.layout, one->size.nbits),
+             step = window_step(o->window, o->generations);
     printf("items         %llu in a window\n", (number)o->items);
     printf("window        %u seconds in %u generations\n", o->window, o->generations);
     print_duration("surely found", o->window);
@@ -202,20 +208,32 @@ static void print_window_json(const struct generation *one, const struct options
     char reserve[KINDS_LINE];
     reserve_window(reserve, o);
     uint32_t live = o->generations + 1;
-    uint64_t bytes = layer_bytes(one->size.nbits), step = window_step(o->window, o->generations);
-    printf("{\"items\":%llu,\"promised_error_rate\":%.17g,\"layout\":\"%s\",\"hash\":\"%s\","
-           "\"window\":{\"seconds\":%u,\"generations\":%u,\"surely_gone_seconds\":%.13g,"
-           "\"bits\":%llu,\"hashes\":%u,\"generation_bytes\":%llu,\"bytes\":%llu,"
-           "\"bits_per_item\":%.17g,\"reserve\":\"%s\"}}\n",
-           (number)o->items, one->promise, tool_layout_name(geometry.layout),
-           tool_scheme_name(geometry.scheme), o->window, o->generations,
-           (double)(live * step) / 1000, (number)one->size.nbits, one->size.nhashes, (number)bytes,
-           (number)(live * bytes), 8 * (double)(live * bytes) / (double)o->items, reserve);
+    uint64_t bytes = layout_bytes(geometry.layout, one->size.nbits),
+             step = window_step(o->window, o->generations);
+    json_open(NULL, '{');
+    json_count("items", o->items);
+    json_real("promised_error_rate", one->promise);
+    print_json_geometry(geometry);
+    json_open("window", '{');
+    json_count("seconds", o->window);
+    json_count("generations", o->generations);
+    json_seconds("surely_gone_seconds", live * step);
+    json_count("bits", one->size.nbits);
+    json_count("hashes", one->size.nhashes);
+    json_count("generation_bytes", bytes);
+    json_count("bytes", live * bytes);
+    json_real("bits_per_item", 8 * (double)(live * bytes) / (double)o->items);
+    json_text("reserve", reserve);
+    json_close('{');
+    json_close('{');
+    json_end();
 }
 
 static int size_window(const struct options *given) {
     struct options o = *given;
-    if (o.layout == LAYOUT_COUNTING) tool_die("layout counting cannot have a window");
+    if (!layout_row(o.layout)->takes_window) {
+        tool_die("layout %s cannot have a window", layout_word(o.layout));
+    }
     if (o.items == 0 || o.nbits != 0 || !has_quality(&o)) {
         tool_die("size --window takes --items, and --error or --bits-per-key");
     }
@@ -238,19 +256,20 @@ static int size_window(const struct options *given) {
 
 static void print_json(const struct answer *a, struct geometry geometry, const struct kind *kinds,
                        size_t n, const struct options *o) {
-    printf("{\"items\":%llu,\"error_rate\":%.17g,\"layout\":\"%s\",\"hash\":\"%s\","
-           "\"%s\":%llu,\"hashes\":%u,\"bytes\":%llu",
-           (number)a->items, sizing_error_rate(a->items, a->size, geometry),
-           tool_layout_name(geometry.layout), tool_scheme_name(geometry.scheme),
-           geometry.layout == LAYOUT_COUNTING ? "counters" : "bits", (number)a->size.nbits,
-           a->size.nhashes, (number)layer_bytes_as(a->size.nbits, geometry.layout));
+    json_open(NULL, '{');
+    json_count("items", a->items);
+    json_real("error_rate", sizing_error_rate(a->items, a->size, geometry));
+    print_json_geometry(geometry);
+    json_count(layout_row(geometry.layout)->unit, a->size.nbits);
+    json_count("hashes", a->size.nhashes);
+    json_count("bytes", layout_bytes(geometry.layout, a->size.nbits));
     kinds_print_json(kinds, n, o);
-    puts("}");
+    json_close('{');
+    json_end();
 }
 
 static int size_plain(struct options *options, struct geometry geometry) {
-    bool has_counters = geometry.layout == LAYOUT_COUNTING;
-    if (has_counters && options->is_memory) options->nbits /= 4; // as many counters
+    if (options->is_memory) options->nbits /= layout_position_bits(geometry.layout);
     struct answer answer = solve(options, geometry);
     struct kind kinds[KINDS_MAX];
     options->items = answer.items;

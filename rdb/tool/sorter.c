@@ -6,7 +6,7 @@
 #define _GNU_SOURCE // madvise
 #include "rdb/tool/sorter.h"
 
-#include "module/core/blocked.h"
+#include "module/core/filter/blocked.h"
 #include "module/core/mem.h"
 #include "rdb/tool/threads.h"
 
@@ -94,6 +94,10 @@ void sorter_free(struct sorter *sorter) {
     mem_free(sorter);
 }
 
+static bool has_blocks(const struct sorter *sorter) {
+    return layout_row((enum layout)sorter->layer->layout)->has_blocks;
+}
+
 /* ---- Setting ------------------------------------------------------------------------------ */
 
 /* Prefetching the region's lines in order is faster than in the order of the positions. */
@@ -121,7 +125,7 @@ static void set_region(struct sorter *sorter, uint64_t region, const uint32_t *w
     pthread_mutex_t *mutex = &sorter->mutexes[region % LOCKS];
     pthread_mutex_lock(mutex);
     uint8_t *bits = fetch_region(sorter, region);
-    if (sorter->layer->layout == LAYOUT_BLOCKED) {
+    if (has_blocks(sorter)) {
         set_blocks(sorter->layer, words, n);
     } else {
         set_positions(bits, words, n);
@@ -208,7 +212,7 @@ static void sort_blocks(struct sorter *sorter, struct lane *lane, const struct h
 
 void sorter_add(struct sorter *sorter, unsigned thread, const struct hash *hashes, size_t n) {
     struct lane *lane = &sorter->lanes[thread];
-    if (sorter->layer->layout == LAYOUT_BLOCKED) {
+    if (has_blocks(sorter)) {
         sort_blocks(sorter, lane, hashes, n);
     } else {
         sort_positions(sorter, lane, hashes, n);

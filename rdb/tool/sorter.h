@@ -6,7 +6,7 @@
 #ifndef BLOOMPORT_TOOL_SORTER_H
 #define BLOOMPORT_TOOL_SORTER_H
 
-#include "module/core/filter.h"
+#include "module/core/filter/filter.h"
 
 #include <stdbool.h>
 #include <stddef.h>

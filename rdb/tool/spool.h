@@ -4,7 +4,7 @@
 #ifndef BLOOMPORT_TOOL_SPOOL_H
 #define BLOOMPORT_TOOL_SPOOL_H
 
-#include "module/core/hash.h"
+#include "module/core/hash/hash.h"
 
 #include <stddef.h>
 #include <stdint.h>

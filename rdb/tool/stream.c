@@ -31,7 +31,9 @@ static bool may_count(struct server *server, const char *key) {
     if (error) return strncmp(error, "NOPERM", 6) == 0;
     const redisReply *reply = server_reply(server);
     if (reply->type == REDIS_REPLY_ARRAY && reply->elements == 1) reply = reply->element[0];
-    return reply->str && strcmp(reply->str, "COUNTING") == 0;
+    enum layout layout;
+    if (!reply->str || !layout_find(reply->str, reply->len, &layout)) return false;
+    return layout_row(layout)->removes;
 }
 
 void stream_open(struct stream *stream, struct server *server, const struct options *options,

@@ -56,7 +56,7 @@ const struct command table_commands[] = {
      "bloomport list --sort bytes --json 'user:*'\n"
      "bloomport list --state full,overfilled,nearly-full\n"
      "bloomport list --quiet || echo 'a filter is full, or the server cannot be reached'\n"
-     "bloomport list --watch=5\n",
+     "watch bloomport list --sort utilisation\n",
      list_run},
     {SIZE, "size", "", "the calculator: any two numbers give the rest",
      "bloomport size --items 10M --error 0.001\n"
@@ -183,7 +183,6 @@ const struct option_row table_options[] = {
      "state (default: what needs action first), utilisation, key, items, capacity, error, bytes"},
     {OPTION_STATE, 0, "state", "states", LIST,
      "only those: overfilled, full, nearly-full, many-layers, clock-behind, ok, with commas"},
-    {OPTION_WATCH, 0, "watch", "[seconds]", LIST, "again and again, every 2 seconds by default"},
     {OPTION_QUIET, 'q', "quiet", NULL, BUILD | CHECK | MERGE | CONVERT | PUSH | PULL | COPY | ADD,
      "no summary and no notes on standard error"},
     {OPTION_QUIET, 'q', "quiet", NULL, LIST,

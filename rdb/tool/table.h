@@ -93,7 +93,6 @@ enum option_id {
     OPTION_SERVER,
     OPTION_SORT,
     OPTION_STATE,
-    OPTION_WATCH,
     OPTION_HELP,
 };
 
@@ -101,7 +100,7 @@ struct option_row {
     enum option_id id;
     char letter; // the short option; 0: there is none
     const char *name;
-    const char *argument; // its kind, which completions know; NULL: it takes none; [kind]: may
+    const char *argument; // its kind, which completions know; NULL: it takes none
     unsigned commands;
     const char *help; // NULL: an old spelling, which --help does not list
 };

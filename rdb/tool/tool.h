@@ -20,7 +20,7 @@
  *   list.c, inventory.c  all filters of a server
  *   add.c       items -> a filter on a server  stream.c  many items at a time, there and back
  *   signals.c   Ctrl-C at a good moment
- *   copy.c      a server -> another one      beside.c  what push and copy load takes its place
+ *   copy.c      a server -> another one      stage.c  what push and copy load takes its place
  *   moment.c    a filter in use, as it was at one moment   undo.c  what an early end puts right
  *   progress.c  the bar on a terminal       recognise.c what a file is
  *
@@ -30,7 +30,7 @@
 #ifndef BLOOMPORT_TOOL_H
 #define BLOOMPORT_TOOL_H
 
-#include "module/core/filter.h"
+#include "module/core/filter/filter.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -46,9 +46,8 @@ _Noreturn void tool_die(const char *format, ...) __attribute__((format(printf, 1
 /* Returns memory, or ends the program. */
 void *tool_alloc(size_t size);
 
-/* Names as the command line and the server spell them. */
+/* The name as the command line spells it. */
 const char *tool_scheme_name(enum scheme scheme);
-const char *tool_layout_name(enum layout layout);
 
 struct options;
 

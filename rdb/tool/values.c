@@ -145,10 +145,14 @@ uint8_t values_delimiter(const char *text) {
 }
 
 enum layout values_layout(const char *text) {
-    if (strcmp(text, "classic") == 0) return LAYOUT_CLASSIC;
-    if (strcmp(text, "blocked") == 0) return LAYOUT_BLOCKED;
-    if (strcmp(text, "counting") == 0) return LAYOUT_COUNTING;
-    tool_die("--layout: '%s' is none of classic, blocked and counting", text);
+    const char *words[LAYOUT_COUNT];
+    for (int i = 0; i < LAYOUT_COUNT; i++) {
+        words[i] = layout_word((enum layout)i);
+        if (strcmp(text, words[i]) == 0) return (enum layout)i;
+    }
+    char list[256];
+    help_list(words, LAYOUT_COUNT, list, sizeof(list));
+    tool_die("--layout: '%s' is none of %s", text, list);
 }
 
 enum scheme values_scheme(const char *text) {

@@ -17,7 +17,7 @@
  * more for memory than the same row here. */
 
 #define _GNU_SOURCE
-#include "module/core/prefetch.h"
+#include "module/core/filter/prefetch.h"
 #include "tests/unit/growing.h"
 
 #include <stdio.h>
@@ -322,7 +322,6 @@ static int compare_doubles(const void *a, const void *b) {
 }
 
 static void print_size(enum layout layout, uint64_t bytes, int rounds) {
-    static const char *const NAMES[LAYOUT_COUNT] = {"CLASSIC", "BLOCKED", "COUNTING"};
     static double ns[NQUESTIONS][MAX_ROUNDS];
     struct state *s = new_state(layout, bytes);
     for (int r = 0; r < rounds; r++) {
@@ -330,7 +329,7 @@ static void print_size(enum layout layout, uint64_t bytes, int rounds) {
     }
     for (size_t q = 0; q < NQUESTIONS; q++) {
         qsort(ns[q], (size_t)rounds, sizeof(double), compare_doubles);
-        printf("| %s | %.4g MiB | %-30s | %6.1f (%.1f..%.1f) |\n", NAMES[layout],
+        printf("| %s | %.4g MiB | %-30s | %6.1f (%.1f..%.1f) |\n", layout_name(layout),
                (double)bytes / (1 << 20), QUESTIONS[q].name, ns[q][rounds / 2], ns[q][0],
                ns[q][rounds - 1]);
     }

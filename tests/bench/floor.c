@@ -16,7 +16,7 @@
  * cost of the bytes alone, LIMIT.BULK also hashes each item and waits for its lines. */
 
 #define _GNU_SOURCE // madvise
-#include "module/core/hash.h"
+#include "module/core/hash/hash.h"
 
 #include <redismodule.h>
 #include <stdint.h>

@@ -3,7 +3,7 @@
  *   instructions plain|simd contains|add one|many n
  *   instructions plain nothing none n                  the array alone */
 
-#include "module/core/blocked.h"
+#include "module/core/filter/blocked.h"
 
 #include <stdio.h>
 #include <stdlib.h>

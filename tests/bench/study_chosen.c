@@ -11,7 +11,7 @@
  *
  * SECURITY.md has the figures. It takes a second; all items and seeds are fixed. */
 
-#include "module/core/filter.h"
+#include "module/core/filter/filter.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -4,8 +4,8 @@
  * third budget is the one it uses (sizing.c). Arithmetic only: the rates are measured by
  * tests/unit/test_rates.c. */
 
-#include "module/core/real.h"
-#include "module/core/sizing.h"
+#include "module/core/math/real.h"
+#include "module/core/math/sizing.h"
 
 #include <stdio.h>
 

@@ -6,7 +6,7 @@
  *   by bits:   n, b -> k, m = ceil(n*b); measured rate and its ratio to the model.
  * Usage: study_sizing [work per cell in millions of probes, default 200] [largest n, 100000]
  */
-#include "module/core/sizing.h"
+#include "module/core/math/sizing.h"
 
 #include <math.h>
 #include <stdint.h>

@@ -2,9 +2,7 @@
 
 import json
 import os
-import pty
 import re
-import select
 import signal
 import subprocess
 
@@ -133,17 +131,12 @@ def test_quiet_prints_nothing_and_the_status_tells(states, server):  # noqa: F81
     assert run("list", "--quiet", "--json", "-s", server.socket, "--state", "nearly-full", status=1) == b""
     states.delete("c:full")
     assert run("list", "--quiet", "-s", server.socket) == b""
-    assert "--watch" in run("list", "--quiet", "--watch=1", "-s", server.socket, status=2)
 
 
 def test_a_pattern_selects_keys(states, server):  # noqa: F811
     assert [row["key"] for row in listed("-s", server.socket, "b:*")] == ["b:nearly", "b:room"]
     assert listed("-s", server.socket, "b") == []
     assert "unexpected 'c:*'" in run("list", "-s", server.socket, "b:*", "c:*", status=2)
-
-
-def test_seconds_after_a_space_are_no_pattern(server):  # noqa: F811
-    assert "write --watch=1" in run("list", "-s", server.socket, "--watch", "1", status=2)
 
 
 def test_a_reader_that_leaves_ends_the_program_as_sigpipe_does(states, server):  # noqa: F811
@@ -198,26 +191,6 @@ def test_a_server_without_a_module_is_named():
         assert "no module" in run("list", "-s", bare.socket, status=2)
     finally:
         bare.close()
-
-
-def test_watch_redraws_on_a_terminal(some, server):  # noqa: F811
-    ours, theirs = pty.openpty()
-    process = subprocess.Popen([TOOL, "list", "-s", server.socket, "--watch=0.1"], stdin=subprocess.DEVNULL, stdout=theirs,
-                               stderr=theirs)
-    try:
-        seen, is_added = b"", False
-        while b"later" not in seen:
-            assert select.select([ours], [], [], 60)[0], seen
-            seen += os.read(ours, 65536)
-            if not is_added:
-                some.execute_command("BF.ADD", "later", "x")
-                is_added = True
-        assert seen.startswith(b"\x1b[H\x1b[2J") and seen.count(b"\x1b[H\x1b[2J") > 1
-    finally:
-        process.kill()
-        process.wait()
-        os.close(ours)
-        os.close(theirs)
 
 
 def test_a_server_with_tls_and_acl_is_listed(monkeypatch):

@@ -380,3 +380,18 @@ def test_the_words_of_a_server_do_not_reach_the_terminal_as_commands(tmp_path):
     listener.close()
     assert done.returncode == 2
     assert done.stderr.decode() == "bloomport: key 'k': ERR ?]0;title??31m??32m??? ? café – ok\n"
+
+
+def test_the_servers_log_names_the_users_key_and_not_the_one_on_its_way(server, r, tmp_path):  # noqa: F811
+    """A line of the kind is written once a minute, so the servers are two."""
+    r.execute_command("BF.RESERVE", "from", "0.001", "20", "NONSCALING")
+    r.execute_command("BF.MADD", "from", *WORDS[:30])
+    (tmp_path / "full").write_bytes(run("pull", "--key", "from", "-s", server.socket))
+    other = Server()
+    try:
+        other.start()
+        run("push", tmp_path / "full", "--key", "visitors", "-s", other.socket)
+        said = [line for line in other.log.splitlines() if " is full: " in line]
+    finally:
+        other.close()
+    assert len(said) == 1 and "filter visitors is full: it holds 20 items" in said[0]

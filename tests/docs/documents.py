@@ -19,7 +19,7 @@ MANUAL = REPO / "rdb" / "tool" / "bloomport.1"
 # Not of build/, where other targets may be making and removing whole systems right now.
 TOPS = [path for path in REPO.iterdir() if path.is_dir() and path.name not in (".git", "build")]
 MARKDOWN = sorted([*REPO.glob("*.md"), *(path for top in TOPS for path in top.rglob("*.md")
-                                         if not {"node_modules", "target"} & set(path.parts))])  # fmt: skip
+                                         if not {"node_modules", "target", ".pytest_cache"} & set(path.parts))])  # fmt: skip
 
 Step = namedtuple("Step", "line command expected")
 

@@ -34,22 +34,34 @@ def found(text):
     for pattern, instead in BANNED.items():
         spread = re.sub(r"(?<!\\) ", r"(?:\\s+(?:\\*|//|#|;)?\\s*)", pattern)
         for match in re.finditer(spread, text, re.I):
-            yield text.count("\n", 0, match.start()) + 1, " ".join(match[0].split()), instead
+            yield text.count("\n", 0, match.start()) + 1, " ".join(match[0].split()), "write: " + instead
 
 
-@pytest.mark.parametrize("path", TEXTS + CODE, ids=documents.named)
-def test_words_are_plain(path):
-    assert not list(found(path.read_text(encoding="utf-8")))
-
-
-@pytest.mark.parametrize("text", ["A false\n * yes.", "the allocator says no", "It loads for ever.",
-                                  "an adopted filter", "while the server is away"])
-def test_a_banned_word_is_found(text):
-    assert list(found(text))
-
-
-@pytest.mark.parametrize("path", TEXTS + CODE, ids=documents.named)
-def test_no_document_is_cited_that_is_not_here(path):
+def cited(text):
+    """(line, name, what is wrong) of every document that is named and is not here."""
     here = {one.name for one in documents.MARKDOWN}
-    cited = set(re.findall(r"\b[A-Z][A-Z-]+\.md\b", path.read_text(encoding="utf-8")))
-    assert cited <= here
+    for match in re.finditer(r"\b[A-Z][A-Z-]+\.md\b", text):
+        if match[0] not in here:
+            yield text.count("\n", 0, match.start()) + 1, match[0], "there is no such document"
+
+
+def findings(check, paths):
+    """What a check finds in files, each with its file and line."""
+    return ["%s:%d: %s: %s" % (path, *one) for path in paths for one in check(path.read_text(encoding="utf-8"))]
+
+
+@pytest.mark.parametrize("check", [found, cited])
+def test_no_file_has_a_banned_word_or_cites_a_document_that_is_not_here(check):
+    assert len(TEXTS) > 20 and len(CODE) > 400
+    assert not findings(check, TEXTS + CODE)
+
+
+@pytest.mark.parametrize("check, text", [
+    (found, "A false\n * yes."), (found, "the allocator says no"), (found, "It loads for ever."), (found, "an adopted filter"),
+    (found, "while the server is away"), (cited, "see NO" "WHERE.md"),
+])  # fmt: skip
+def test_a_finding_names_the_file_and_the_line(tmp_path, check, text):
+    path = tmp_path / "page.md"
+    path.write_text("One line.\n" + text, encoding="utf-8")
+    (finding,) = findings(check, [path])
+    assert finding.startswith("%s:2: " % path)

@@ -2,12 +2,13 @@
 
 #include "tests/fuzz/fuzz.h"
 
-#include "module/core/blocked.h"
+#include "module/core/filter/blocked.h"
+#include "module/core/filter/packed.h"
+#include "module/core/filter/window.h"
 #include "module/core/mem.h"
-#include "module/core/packed.h"
-#include "module/core/window.h"
 #include "rdb/codec.h"
 #include "rdb/formats/formats.h"
+#include "rdb/short_record.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -92,7 +93,7 @@ static void check_layer(const struct filter *f, const struct layer *l) {
           l->nhashes <= limits_max_hashes((struct geometry){f->layout, f->scheme}));
     CLAIM(l->capacity >= 1 && l->capacity <= INT64_MAX);
     bool counts = f->layout == LAYOUT_COUNTING; // copies too
-    CLAIM(l->items <= l->capacity || f->is_estimated || f->is_foreign || counts);
+    CLAIM(l->items <= l->capacity || f->is_estimated || filter_is_foreign(f) || counts);
     CLAIM(l->items <= INT64_MAX);
     CLAIM(l->error_rate > 0 && l->error_rate <= 1);
     CLAIM(l->layout == f->layout && l->shift == scheme_row(f->scheme)->shift);
@@ -103,8 +104,8 @@ static void check_layer(const struct filter *f, const struct layer *l) {
     if (f->scheme == SCHEME_BIP37) CLAIM(l->nbits <= 8 * 36000);
     if (f->is_loading) return; // the bits are not all there
     CLAIM(l->ones == count_ones(l));
-    if (f->is_foreign) return; // RedisBloom takes any bits with any count
-    if (counts) return;        // removals may leave any set bits
+    if (filter_is_foreign(f)) return; // RedisBloom takes any bits with any count
+    if (counts) return;               // removals may leave any set bits
     CLAIM(l->items <= l->ones && (double)l->items * l->nhashes >= (double)l->ones);
 }
 
@@ -125,7 +126,7 @@ static void check_window(const struct filter *f) {
 }
 
 void fuzz_check(const struct filter *f) {
-    CLAIM(f->form == 0 && f->nlayers >= 1 && (f->expansion <= 32768 || f->is_foreign));
+    CLAIM(f->form == 0 && f->nlayers >= 1 && (f->expansion <= 32768 || filter_is_foreign(f)));
     CLAIM(f->bits_per_key == 0
               ? f->error_rate > 0 && f->error_rate < 1
               : f->error_rate == 0 && f->bits_per_key >= 1 && f->bits_per_key <= 256);
@@ -182,8 +183,7 @@ struct filter *fuzz_load(const struct image *image) {
     CLAIM(st == STATUS_OK);
     bool is_loading = filter->is_loading;
     uint64_t loaded = filter->loaded, total = image->len - image->header;
-    filter->is_loading = !filter->is_foreign; // which takes pieces at any time
-    if (filter->is_loading) filter->loaded = 0;
+    codec_expect_pieces(filter);
     const uint8_t *bytes = image->bytes + image->header;
     for (uint64_t at = 0; at < loaded;) {
         const uint8_t *here;
@@ -191,7 +191,7 @@ struct filter *fuzz_load(const struct image *image) {
         CLAIM(len > 0);
         enum codec_piece result = codec_put_piece(filter, at + len, bytes + at, len);
         CLAIM(result == CODEC_PIECE_STORED ||
-              (filter->is_foreign && result == CODEC_PIECE_PRESENT));
+              (filter_is_foreign(filter) && result == CODEC_PIECE_PRESENT));
         at += len;
     }
     CLAIM(filter->is_loading == is_loading && filter->loaded == loaded && loaded <= total);
@@ -200,12 +200,25 @@ struct filter *fuzz_load(const struct image *image) {
 
 /* ---- The mill ------------------------------------------------------------------------------- */
 
+/* The short record, if it has one. */
+static void save_short(const struct filter *filter, const struct image *image) {
+    uint8_t record[SHORT_RECORD_MOST_BYTES];
+    size_t len = short_record_encode(filter, record);
+    if (len == 0) return;
+    void *value = NULL;
+    CLAIM(short_record_decode(record, len, FILTER_NO_LIMIT, &value) == STATUS_OK);
+    struct packed_view view;
+    fuzz_claim_same(packed_view(value, &view), image);
+    packed_free(value);
+}
+
 static void save_and_load(const struct filter *filter) {
     struct image image = fuzz_image(filter);
     struct filter *again = fuzz_load(&image);
     fuzz_check(again);
     fuzz_claim_same(again, &image);
     filter_free(again);
+    save_short(filter, &image);
     fuzz_release(&image);
 }
 
@@ -247,7 +260,7 @@ static void export_and_import(const struct filter *filter, enum format format) {
                                       .expansion = filter->expansion,
                                       .scheme = filter->scheme,
                                       .variant = is_old ? VARIANT_OLD : VARIANT_4X,
-                                      .keep_foreign = filter->is_foreign,
+                                      .keep_foreign = filter_is_foreign(filter),
                                       .nbits = first->nbits,
                                       .nhashes = first->nhashes};
     struct filter *back = NULL;

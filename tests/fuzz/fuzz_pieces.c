@@ -85,7 +85,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         uint64_t end = take_u8(&r);
         size_t len = take_u8(&r);
         uint8_t fault = take_u8(&r);
-        if (len > end) len = (size_t)end; // as load_piece of module/transfer.c ensures
+        if (len > end) len = (size_t)end; // as load_piece of module/cmd_transfer.c ensures
         uint8_t *piece = malloc(len ? len : 1);
         CLAIM(piece);
         for (size_t j = 0; j < len; j++) {

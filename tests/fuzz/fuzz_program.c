@@ -8,9 +8,9 @@
 #include "tests/unit/feeds.h"
 
 #include "module/core/combine.h"
+#include "module/core/filter/packed.h"
+#include "module/core/filter/window.h"
 #include "module/core/mem.h"
-#include "module/core/packed.h"
-#include "module/core/window.h"
 #include "rdb/codec.h"
 
 #include <stdlib.h>
@@ -307,7 +307,7 @@ static void take_estimates(struct model *model, const struct filter *filter) {
     CLAIM(filter->nlayers == model->nlayers);
     for (uint32_t i = 0; i < model->nlayers; i++) {
         const struct layer *layer = &filter->layers[i];
-        if (filter->growth == GROWTH_RATIO) { // as valkey-bloom fills it
+        if (filter->origin == ORIGIN_VALKEYBLOOM) { // as valkey-bloom fills it
             bool is_newest = i + 1 == model->nlayers;
             CLAIM(is_newest ? layer->items <= layer->capacity : layer->items == layer->capacity);
         } else {
@@ -412,19 +412,18 @@ static void take_kind(uint8_t kind, struct filter_params *params) {
 
 /* Filters of other programs' types are CLASSIC and sized by error rate. What has RedisBloom's hash
  * grows by its rule, also if it became one of ours. */
-static void take_growth(uint8_t kind, struct filter_params *params) {
+static void take_origin(uint8_t kind, struct filter_params *params) {
     bool is_plain = !(kind & 48), is_redisbloom = params->scheme == SCHEME_MURMUR;
     bool is_valkeybloom = params->scheme == SCHEME_SIP13 && kind % 4 == 1 && is_plain;
     if (is_redisbloom && params->bits_per_key != 0) {
         params->bits_per_key = 0;
         params->error_rate = 0.05;
     }
-    if (is_redisbloom) params->growth = GROWTH_HALVING;
+    if (is_redisbloom && is_plain && kind & 8) params->origin = ORIGIN_REDISBLOOM;
     if (is_valkeybloom && params->bits_per_key == 0) {
-        params->growth = GROWTH_RATIO;
+        params->origin = ORIGIN_VALKEYBLOOM; // kind & 8, as the scheme shows
         params->ratio = 0.5;
     }
-    params->is_foreign = params->growth != GROWTH_SHARED && is_plain && kind & 8;
 }
 
 static struct filter_params take_shape(struct reader *r) {
@@ -448,7 +447,7 @@ static struct filter_params take_shape(struct reader *r) {
         params.generations = GENERATIONS[kind >> 6];
         params.expansion += params.expansion == 0;
     }
-    take_growth(kind, &params);
+    take_origin(kind, &params);
     return params;
 }
 
@@ -459,7 +458,7 @@ static struct model new_model(const struct filter_params *params) {
                           .layout = params->layout,
                           .scheme = params->scheme,
                           .seed = params->seed,
-                          .is_foreign = params->is_foreign};
+                          .is_foreign = origin_row(params->origin)->is_foreign};
     while (model.step * params->generations < model.window) model.step++; // the least whole one
     return model;
 }

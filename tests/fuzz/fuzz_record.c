@@ -1,14 +1,16 @@
 /* A saved filter, as in RDB files, RESTORE and BF.LOADCHUNK: the header, checksum repaired or not,
- * then the bits.
+ * then the bits; or a short record.
  *
  *   steering u8   1: repair the checksum, 2: repair the counts of ones; high half: the
  *                 allocation that fails (0: none)
  *   parts u8      of fuzz_mill
- *   header, bits  what is missing of the bits is zero */
+ *   header, bits  what is missing of the bits is zero. With a 3 as its first byte, a short record
+ */
 
 #include "tests/fuzz/fuzz.h"
 
 #include "rdb/codec.h"
+#include "rdb/short_record.h"
 
 #include <stdlib.h>
 
@@ -78,18 +80,48 @@ static bool load_bits(struct filter *filter, const uint8_t *bits, size_t left) {
     return codec_bits_are_sound(filter);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-    if (size < 2) return 0;
-    uint8_t steering = data[0], parts = data[1];
-    data += 2;
-    size -= 2;
+/* A copy of exactly its length, so that the sanitizer sees its end. */
+static uint8_t *copy_of(const uint8_t *data, size_t len) {
+    uint8_t *copy = malloc(len ? len : 1);
+    CLAIM(copy);
+    memcpy(copy, data, len);
+    return copy;
+}
+
+/* What is accepted has no other form: encoded again, it is the same bytes. */
+static void claim_same_record(const void *value, const uint8_t *record, size_t len) {
+    struct packed_view view;
+    uint8_t again[SHORT_RECORD_MOST_BYTES];
+    CLAIM(packed_is_packed(value));
+    CLAIM(short_record_encode(packed_view(value, &view), again) == len);
+    CLAIM(memcmp(again, record, len) == 0);
+}
+
+static void run_short(const uint8_t *data, size_t size, uint8_t steering, uint8_t parts) {
+    uint8_t *copy = copy_of(data, size);
+    if (steering & 1 && size >= 4) {
+        struct writer w = {copy + size - 4};
+        put_u32(&w, (uint32_t)hash_checksum(copy, size - 4));
+    }
+    fuzz_begin(steering >> 4);
+    void *value = NULL;
+    enum status st = short_record_decode(copy, size, FILTER_NO_LIMIT, &value);
+    CLAIM((st == STATUS_OK) == (value != NULL));
+    if (value) {
+        claim_same_record(value, copy, size);
+        struct filter *filter = packed_unpack(value);
+        packed_free(value);
+        if (filter) fuzz_mill(filter, parts);
+    }
+    free(copy);
+    fuzz_end();
+}
+
+static void run_header(const uint8_t *data, size_t size, uint8_t steering, uint8_t parts) {
     size_t header = header_size(data, size);
     const uint8_t *bits = data + header;
     size_t left = size - header;
-    // A copy of exactly its length, so that the sanitizer sees its end.
-    uint8_t *copy = malloc(header ? header : 1);
-    CLAIM(copy);
-    memcpy(copy, data, header);
+    uint8_t *copy = copy_of(data, header);
     if (steering & 2) repair_ones(copy, header, bits, left);
     if (steering & 1) repair_checksum(copy, header);
 
@@ -104,5 +136,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     }
     free(copy);
     fuzz_end();
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+    if (size < 2) return 0;
+    bool is_short = short_record_begins(data + 2, size - 2);
+    (is_short ? run_short : run_header)(data + 2, size - 2, data[0], data[1]);
     return 0;
 }

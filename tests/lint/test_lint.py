@@ -28,7 +28,7 @@ def test_cppcheck_finds_nothing():
 def test_cppcheck_would_find_a_fault_in_a_file_that_includes_our_headers(tmp_path):
     need("cppcheck")
     source = tmp_path / "fault.c"
-    source.write_text('#include "module/core/hash.h"\nint fault(void) { int a[2] = {0}; return a[2]; }\n', encoding="utf-8")
+    source.write_text('#include "module/core/hash/hash.h"\nint fault(void) { int a[2] = {0}; return a[2]; }\n', encoding="utf-8")
     assert "arrayIndexOutOfBounds" in (run([*CPPCHECK, str(source)]) or "")
 
 

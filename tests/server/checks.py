@@ -4,6 +4,7 @@ assert_refused   one exact error, and nothing at all changed
 filter_state     everything a filter shows, bits included; equal states mean the same filter
 """
 
+import random
 import re
 from collections import namedtuple
 
@@ -160,6 +161,23 @@ def bits_of(call, key):
         rest = rest[layer.bytes :]
     assert rest == b""
     return arrays
+
+
+def assert_every_add_is_predicted(call, key, model_of, seed):
+    """Random adds with repeats until there are several layers: a model, which model_of(call, key) makes of the layers'
+    sizes, predicts answers, counts and all bits."""
+    source = random.Random(seed)
+    items = [b"item:%d" % source.randrange(1500) for _ in range(2000)]
+    answers = add_all(call, key, items, batch=97)
+    model = model_of(call, key)
+    assert len(model.shapes) >= 5
+    assert answers == [model.add(item) for item in items]
+    card, layers = card_and_layers(call, key)
+    assert [layer.size for layer in layers] == [layer.items for layer in model.layers]
+    assert card == sum(answers)
+    assert bits_of(call, key) == [layer.bits for layer in model.layers]
+    probes = [b"absent:%d" % i for i in range(2000)]
+    assert look_up_all(call, key, probes) == [model.contains(item) for item in probes]
 
 
 def filter_state(call, key):

@@ -198,6 +198,15 @@ def header(layers, /, **fields):
     return data + struct.pack("<Q", checksum)
 
 
+SHORT_RECORD = struct.Struct("<BBHHHHd")
+
+
+def short_record(bits, *, k, m, capacity, items, version=3, expansion=2, error_rate=0.01):
+    """The short record of FORMAT.md section 3."""
+    data = SHORT_RECORD.pack(version, k, expansion, m, capacity, items, error_rate) + bits
+    return data + struct.pack("<I", xxh64(data, 0) & 0xFFFFFFFF)
+
+
 def count_ones(data):
     return int.from_bytes(data, "little").bit_count()
 

@@ -67,6 +67,17 @@ class Plain:
         return struct.pack("<QII", self.m, self.k, bits_per_key) + self.bits
 
 
+class Bits:
+    """An array of bits, and the item's `positions` in it."""
+
+    def add(self, item):
+        for p in self.positions(item):
+            self.bits[p >> 3] |= 1 << (p & 7)
+
+    def contains(self, item):
+        return int(all(self.bits[p >> 3] & 1 << (p & 7) for p in self.positions(item)))
+
+
 # ---- LevelDB -----------------------------------------------------------------------------------
 
 
@@ -83,7 +94,7 @@ def leveldb_hash(data, seed=0xBC9F1D34):
     return h
 
 
-class LevelDb:
+class LevelDb(Bits):
     def __init__(self, nbytes, k, items=()):
         self.m, self.k, self.bits = nbytes * 8, k, bytearray(nbytes)
         for item in items:
@@ -101,13 +112,6 @@ class LevelDb:
         for _ in range(self.k):
             yield h % self.m
             h = (h + delta) & MASK32
-
-    def add(self, item):
-        for p in self.positions(item):
-            self.bits[p >> 3] |= 1 << (p & 7)
-
-    def contains(self, item):
-        return int(all(self.bits[p >> 3] & 1 << (p & 7) for p in self.positions(item)))
 
     @property
     def data(self):
@@ -136,7 +140,7 @@ def parquet_header(nbytes):
     return b"\x15" + varint((nbytes << 1) ^ (nbytes >> 63)) + PARQUET_TAIL
 
 
-class Parquet:
+class Parquet(Bits):
     def __init__(self, nbytes, items=()):
         self.m, self.k, self.bits = nbytes * 8, 8, bytearray(nbytes)
         for item in items:
@@ -147,13 +151,6 @@ class Parquet:
         block = (h >> 32) * (len(self.bits) // 32) >> 32
         for i, salt in enumerate(SALTS):
             yield block * 256 + i * 32 + ((h * salt & MASK32) >> 27)
-
-    def add(self, item):
-        for p in self.positions(item):
-            self.bits[p >> 3] |= 1 << (p & 7)
-
-    def contains(self, item):
-        return int(all(self.bits[p >> 3] & 1 << (p & 7) for p in self.positions(item)))
 
     @property
     def data(self):

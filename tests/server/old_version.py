@@ -1,12 +1,40 @@
-"""What the tests of upgrading share: where version 0.1.0 is, and commands that it knows too."""
+"""What the tests of upgrading share: where the older versions are, commands that 0.1.0 knows too, and which
+filters older versions cannot read from RDB files: those with a short record."""
 
 import os
 import random
 
 import pytest
 
-OLD = os.environ.get("BLOOMPORT_OLD_SO", "")
-with_old = pytest.mark.skipif(not os.path.exists(OLD), reason="no build of version 0.1.0: BLOOMPORT_OLD_SO is %r" % OLD)
+DIRECTORY = os.environ.get("BLOOMPORT_OLD_DIR", "")
+
+
+def module_of(version):
+    return os.path.abspath(os.path.join(DIRECTORY, version, "bloomport.so"))
+
+
+def with_version(version):
+    return pytest.mark.skipif(not os.path.exists(module_of(version)),
+                              reason="no build of version %s: BLOOMPORT_OLD_DIR is %r" % (version, DIRECTORY))  # fmt: skip
+
+
+OLD = module_of("0.1.0")
+with_old = with_version("0.1.0")
+BOTH = [pytest.param(module_of(version), id=version, marks=with_version(version)) for version in ("0.1.0", "0.2.0")]
+REFUSED = "bloomport: cannot load a filter: not a filter header"
+
+
+def is_short(payload):
+    """Whether a DUMP has a short record: no header, which begins with the magic."""
+    return b"BLOOMPRT" not in payload
+
+
+def delete_short(call):
+    for key in KEYS:
+        payload = call("DUMP", key).value
+        if payload and is_short(payload):
+            call("DEL", key)
+
 
 KEYS = ["k%d" % i for i in range(6)]
 SHAPES = [("0.01", 20), ("0.001", 50, "NONSCALING"), ("BITSPERKEY", "9.6", 30, "EXPANSION", 4), ("0.01", 20, "LAYOUT", "BLOCKED"),

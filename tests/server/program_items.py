@@ -1,4 +1,5 @@
-"""What a filter must contain after a random program, and what it must answer: three kinds of filters.
+"""What a filter must contain, and what it must answer: three kinds of filters. The models of random programs
+(program_model.py) and of the soak (tests/soak/worker.py) are made of these.
 
     Items           a filter that forgets nothing
     WindowItems     WINDOW: what was added lately, by the filter's own time
@@ -9,6 +10,7 @@ Each has the same functions. `now_ms` is the clock of the server that answers.
     add, refuse     an add was answered 1 or 0; or with an error. Both return a fault, a text, or None
     delete, count   answers of BF.DEL and BF.COUNT
     card            the answer of BF.CARD
+    take            an item was added, and the answer is not known
     found           the items that a lookup must find
     is_empty        whether a lookup of any item must find nothing: the one answer 0 that is sure, as any
                     other item may be a false positive
@@ -24,8 +26,13 @@ SATURATED = 15
 
 
 class Items:
-    def __init__(self, items=()):
-        self.items = set(items)
+    """`ones` is what BF.CARD answers: how many adds were answered 1. It is None if that is not known, as it is after
+    a merge or an import, which estimate it from the bits."""
+
+    ones = None  # of the other kinds too
+
+    def __init__(self, items=(), ones=0):
+        self.items, self.ones = set(items), ones
 
     def copy(self):
         return copying.deepcopy(self)
@@ -41,7 +48,9 @@ class Items:
 
     def add(self, item, is_new, now_ms):
         was_there, was_empty = item in self.found(now_ms), self.is_empty(now_ms)
+        ones = self.ones
         self.take(item, now_ms)
+        self.ones = ones if ones is None else ones + is_new
         if is_new and was_there:
             return "an add of %r was answered 1, and it was there" % item
         if not is_new and was_empty:
@@ -50,6 +59,7 @@ class Items:
 
     def take(self, item, now_ms):
         self.items.add(item)
+        self.ones = None
 
     def refuse(self, now_ms):
         """An add that failed has added nothing, and may have done all that comes before."""
@@ -57,6 +67,7 @@ class Items:
     def refuse_all(self):
         """The same for a whole command, whose reply is nothing but the error: it does not say which of the items
         before it were added."""
+        self.ones = None
 
     def delete(self, item, was_there, now_ms):
         return "BF.DEL of %r was answered %s in another layout than COUNTING" % (item, was_there)
@@ -65,19 +76,24 @@ class Items:
         return "BF.COUNT of %r was answered %s in another layout than COUNTING" % (item, answer)
 
     def card(self, answer):
-        """A merge or an import makes it an estimate; only COUNTING's is predicted."""
+        if self.ones in (None, answer):
+            return None
+        return "BF.CARD was answered %d, not %d" % (answer, self.ones)
 
     def rotate(self, now_ms):
         return "BF.ROTATE was answered OK, and there is no window"
 
     def unite(self, other):
         self.items |= other.items
+        self.ones = None
 
     def common(self, other):
         self.items &= other.items
+        self.ones = None
 
     def absorb(self, other):
-        self.unite(other)
+        self.items |= other.items
+        self.ones = other.ones if self.ones is None else self.ones
 
 
 class WindowItems(Items):

@@ -34,7 +34,7 @@ class Held:
     else has touched."""
 
     def __init__(self, is_filter=True, items=(), is_foreign=OWN, parts=None, is_loading=False):
-        self.items = items if isinstance(items, Items) else Items(items)
+        self.items = items if isinstance(items, Items) else Items(items, ones=None)
         self.is_filter, self.is_foreign = is_filter, is_foreign
         self.parts, self.is_loading = parts, is_loading
 
@@ -280,7 +280,7 @@ def interstore(model, db, words, reply):
     if None in sources:
         return model.drop(db, words[1])
     common = sources[0].items.copy()
-    for held in sources[1:]:
+    for held in sources[1:] or sources:  # of a single one too the count is estimated
         common.common(held.items)
     return model.put(db, words[1], Held(items=common, is_foreign=sources[0].is_foreign))
 
@@ -307,12 +307,12 @@ def items_of_header(data):
     """A filter of which only the header is known: of what kind it is (rdb/FORMAT.md, version 2)."""
     version, layout = struct.unpack_from("<I", data, 8)[0], data[13]
     if version < 2:
-        return Items()
+        return Items(ones=None)
     if layout == 2:
         return CountedItems(is_spoiled=True)
     seconds, generations = struct.unpack_from("<II", data, 48)
     if not seconds:
-        return Items()
+        return Items(ones=None)
     (layers,) = struct.unpack_from("<I", data, 20)
     (newest,) = struct.unpack_from("<Q", data, 128 + 64 * (layers - 1) + 44)
     return WindowItems(seconds, generations, newest, has_others=True)
@@ -327,7 +327,7 @@ def loadchunk(model, db, words, reply):
         items = () if foreign else items_of_header(data)
         return model.put(db, key, Held(items=items, is_foreign=foreign, parts={1: data}, is_loading=not foreign))
     if held.is_foreign:  # a piece replaces what is there
-        held.items = Items()
+        held.items = Items(ones=None)
     if held.parts is None:
         return None
     held.parts[iterator] = data

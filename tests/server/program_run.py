@@ -22,7 +22,7 @@ import programs_forgetting  # noqa: F401
 import programs_formats  # noqa: F401
 import programs_keyed  # noqa: F401
 import programs_merge  # noqa: F401
-from checks import changes
+from checks import card_and_layers, changes, info
 from clock import CALM
 from filters import PROBES, QUIET, follow, look, same_filter, server_info, until, until_in_sync
 from program_items import WindowItems
@@ -206,6 +206,7 @@ class Fleet:
         """Whether the filter has the items that it must have, and none if it must have none, unless it is being
         loaded. The server's clock must be the master's."""
         held, now_ms = self.model.get(db, key).items, self.model.now_ms()
+        self.check_count(where, call, key, held)
         is_empty = held.is_empty(now_ms)
         items = PROBES if is_empty else sorted(held.found(now_ms))[:most]
         if not items:
@@ -217,6 +218,21 @@ class Fleet:
         if wrong:
             what = "found items that are over" if is_empty else "lost items"
             self.problem(where, what, "%r: %d of %d, %r" % (key, len(wrong), len(items), wrong[:3]))
+
+    def check_count(self, where, call, key, held):
+        """Whether BF.CARD, BF.INFO and the layers of BF.DEBUG count the adds that were answered 1. BF.INFO's capacity is
+        not under that."""
+        card = call("BF.CARD", key)
+        if card.is_error:
+            return
+        fault = held.card(card.value)
+        if held.ones is not None and not fault:
+            seen, (total, layers) = info(call, key), card_and_layers(call, key)
+            counts = [seen["Number of items inserted"], total, sum(layer.size for layer in layers)]
+            if counts != [held.ones] * 3 or held.ones > seen["Capacity"]:
+                fault = "%d items, but BF.INFO %r and BF.DEBUG %r" % (held.ones, seen, layers)
+        if fault:
+            self.problem(where, "another count", "%r: %s" % (key, fault))
 
     # ---- The end
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from bloom_model import xxh64
-from checks import add_all, look_up_all, assert_refused, bits_of, card_and_layers, filter_state, info, layers_of
+from checks import add_all, look_up_all, assert_every_add_is_predicted, assert_refused, bits_of, card_and_layers, filter_state, info, layers_of
 from filters import Stream, look, same_filter
 from resp import OK, ONE
 
@@ -142,20 +142,8 @@ def test_every_answer_to_2000_probes_is_predicted_false_positives_included(call,
 
 @pytest.mark.parametrize("sizing", [("0.05",), ("BITSPERKEY", "6")], ids="-".join)
 def test_every_add_is_predicted_through_growth(call, sizing):
-    """Random adds with repeats until there are several layers; answers, counts and all bits."""
-    source = random.Random(20240602)
-    items = [b"item:%d" % source.randrange(1500) for _ in range(2000)]
     reserve(call, "k", *sizing, "20")
-    answers = add_all(call, "k", items, batch=97)
-    model = model_of(call, "k")
-    assert len(model.shapes) >= 5
-    assert answers == [model.add(item) for item in items]
-    card, layers = card_and_layers(call, "k")
-    assert [layer.size for layer in layers] == [layer.items for layer in model.layers]
-    assert card == sum(answers)
-    assert bits_of(call, "k") == [layer.bits for layer in model.layers]
-    probes = [b"absent:%d" % i for i in range(2000)]
-    assert look_up_all(call, "k", probes) == [model.contains(item) for item in probes]
+    assert_every_add_is_predicted(call, "k", model_of, seed=20240602)
 
 
 # What it shows

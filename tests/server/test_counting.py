@@ -152,35 +152,6 @@ def test_other_filters_are_refused(call, words, options):
     assert_refused(call, "ERR %s needs layout COUNTING" % words[0], *words)
 
 
-@pytest.mark.parametrize("words", [("BF.DEL", "k", "a"), ("BF.COUNT", "k", "a")], ids=lambda words: words[0])
-@pytest.mark.parametrize("options", [(), ("LAYOUT", "BLOCKED"), ("NONSCALING",), ("WINDOW", 60)], ids=str)
-def test_other_filters_are_refused(call, words, options):
-    assert call("BF.RESERVE", "k", "0.01", 100, *options) == OK
-    call("BF.ADD", "k", "a")
-    assert_refused(call, "ERR %s needs layout COUNTING" % words[0], *words)
-
-
-def peak_memory(call):
-    return int(server_info(call, "memory")["used_memory_peak"])
-
-
-@pytest.mark.parametrize("kind", [("LAYOUT", "COUNTING"), ("WINDOW", 60, "GENERATIONS", 1)], ids=["COUNTING", "WINDOW"])
-@pytest.mark.parametrize("size, words, text", [
-    (20_000_000, ("FORMAT", "guava"), "ERR cannot export: "),
-    (20_000_000, ("FORMAT", "leveldb"), "ERR cannot export: "),
-    (20_000_000, ("FORMAT", "valkeybloom"), "ERR cannot export: "),
-    (20_000_000, ("FORMAT", "redisbloom"), "ERR cannot export: "),
-    (700_000_000, (), "ERR filter is larger than a bulk string, use BF.SCANDUMP"),
-])  # fmt: skip
-def test_an_export_that_is_refused_makes_no_copy_first(new_server, kind, size, words, text):
-    """It took 11.5 s for 900 million items. The copy would have a bit for each counter: 20 MB or more."""
-    call = new_server().connection().call
-    assert call("BF.RESERVE", "k", "BITSPERKEY", 8, size, *kind) == OK
-    before = peak_memory(call)
-    assert call("BF.EXPORT", "k", *words).value.startswith(text)
-    assert peak_memory(call) < before + 1_000_000
-
-
 @pytest.mark.parametrize("words", [("BF.DEL", "k", "a"), ("BF.COUNT", "k", "a"), ("BF.ROTATE", "k")], ids=lambda words: words[0])
 def test_keys_of_other_types_and_wrong_numbers_of_words_are_refused(call, words):
     call("SET", "k", "a string")

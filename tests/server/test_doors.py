@@ -9,7 +9,7 @@ import pytest
 import redisbloom
 from checks import look_up_all
 from filters import QUIET
-from formats_model import REDISBLOOM_FIXED, REDISBLOOM_LAYER, RedisBloom
+from formats_model import REDISBLOOM_FIXED, RedisBloom
 from resp import OK, ONE
 from valkeybloom import FIXED_SEED, ValkeyBloom, payload
 

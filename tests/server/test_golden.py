@@ -1,4 +1,4 @@
-"""Files of format versions 1 and 2 keep loading in every later version, and each defect of a file is refused
+"""Files of format versions 1, 2 and 3 keep loading in every later version, and each defect of a file is refused
 with its own reason.
 
 tests/golden/README.md says who made them; manifest.json in each directory what they must give.
@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from checks import BAD_DATA, assert_refused
-from filters import look
+from filters import look, same_filter, short_record
 from redis_server import ServerDied
 from resp import OK, ZERO, error, simple
 
@@ -23,7 +23,9 @@ GOLDEN = Path(__file__).resolve().parents[1] / "golden"
 sys.path.insert(0, str(GOLDEN))
 
 import make_golden  # noqa: E402  (the line above must come first)
+import make_golden_short  # noqa: E402
 
+FORMAT = GOLDEN.parents[1] / "rdb" / "FORMAT.md"
 BAD_FORMAT = "ERR Bad data format"
 LOG_LINE = "bloomport: cannot load a filter: "
 
@@ -77,13 +79,40 @@ def test_dump_payload_of_every_version_is_still_restored(call, clock, name):
     assert_expected(call, "k", expected)
 
 
+SHORT_SINCE = {name + "-CLASSIC.dump": "short-" + name + ".dump" for name in make_golden_short.SHORT_OF}
+
+
 @pytest.mark.parametrize("name", DUMPS)
 def test_what_is_restored_is_dumped_as_the_same_bytes(call, name):
-    """But for the server's own version and checksum at the end, and pieces that were cut by hand."""
-    payload = (GOLDEN / "accepted" / name).read_bytes()
-    assert call("RESTORE", "k", 0, payload) == OK
+    """But for the server's own version and checksum at the end, pieces that were cut by hand, and small
+    filters in version 1, which become short records."""
+    assert call("RESTORE", "k", 0, (GOLDEN / "accepted" / name).read_bytes()) == OK
+    expected = (GOLDEN / "accepted" / SHORT_SINCE.get(name, name)).read_bytes()
     if name != "small-pieces.dump":
-        assert call("DUMP", "k").plain[:-10] == payload[:-10]
+        assert call("DUMP", "k").plain[:-10] == expected[:-10]
+
+
+@pytest.mark.parametrize("name", SHORT_SINCE)
+def test_a_short_record_is_the_same_filter_as_in_version_1(call, name):
+    for key, file in (("old", name), ("short", SHORT_SINCE[name])):
+        assert call("RESTORE", key, 0, (GOLDEN / "accepted" / file).read_bytes()) == OK
+    same_filter(look(call, "old"), look(call, "short"))
+
+
+def test_a_short_record_is_saved_as_the_format_has_it(call):
+    """The example of FORMAT.md, and the bytes that Python makes of the documented fields."""
+    assert call("BF.RESERVE", "k", "0.01", 4) == OK
+    call("BF.MADD", "k", "a", "b")
+    bits = bytes.fromhex("6400892840110800")
+    record = short_record(bits, k=7, m=57, capacity=4, items=2)
+    assert record.hex() == "030702003900040002007b14ae47e17a843f6400892840110800ce3fa044"
+    call("CONFIG", "SET", "rdbcompression", "no")
+    assert call("DUMP", "k").plain[:-10] == make_golden.payload([record])[:-10]
+    assert record.hex() in FORMAT.read_text(encoding="utf-8").replace(" ", "")
+
+
+def test_a_short_record_is_refused_as_a_chunk(call):
+    assert_refused(call, BAD_DATA, "BF.LOADCHUNK", "k", 1, make_golden_short.short())
 
 
 def test_a_filter_that_forgets_is_still_made_of_the_same_bytes(new_server):
@@ -118,7 +147,8 @@ def test_filter_that_the_rejected_files_spoil_is_valid_itself(call):
     arrived = [first[:5] + bytes(len(first) - 5), bytes(len(second))]
     loading = make_golden.payload(make_golden.strings(bits=arrived, flags=1, loaded=5))
     assert call("RESTORE", "loading", 0, loading) == OK
-    for key, strings in (("window", make_golden.window_strings()), ("counting", make_golden.counting_strings())):
+    for key, strings in (("window", make_golden.window_strings()), ("counting", make_golden.counting_strings()),
+                         ("short", short_strings())):  # fmt: skip
         assert call("RESTORE", key, 0, make_golden.payload(strings)) == OK
 
 
@@ -177,11 +207,15 @@ def body_of(payload):
     return payload[:-10]
 
 
+def short_strings():
+    return [make_golden_short.short()]
+
+
 ID_BYTES = 10  # the type and the module's id: without them it is another type's payload
 
 
 # Not of COUNTING: where its last counters are cut off, the server takes its own footer for them.
-@pytest.mark.parametrize("strings", [make_golden.strings, make_golden.window_strings])
+@pytest.mark.parametrize("strings", [make_golden.strings, make_golden.window_strings, short_strings])
 def test_every_truncation_of_a_payload_is_refused(call, strings):
     body = body_of(make_golden.payload(strings()))
     for size in range(ID_BYTES, len(body)):
@@ -190,7 +224,7 @@ def test_every_truncation_of_a_payload_is_refused(call, strings):
     assert call("EXISTS", "k") == ZERO
 
 
-@pytest.mark.parametrize("strings", [make_golden.strings, make_golden.window_strings])
+@pytest.mark.parametrize("strings", [make_golden.strings, make_golden.window_strings, short_strings])
 @pytest.mark.parametrize("mask", [0x01, 0x02, 0x04, 0x08, 0x10, 0x20, 0x40, 0x80])
 def test_every_bit_flip_of_a_payload_is_refused(call, mask, strings):
     """Every bit after the module's id is flipped; one in the bits changes their number, which the header has."""

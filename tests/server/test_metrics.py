@@ -1,12 +1,12 @@
 """INFO bf equals a model after everything that can happen to a filter."""
 
 import json
-import math
 import random
 import re
 
 import pytest
 
+import rate_model
 from checks import COMMANDS, bits_of, card_and_layers, dump, info
 from filters import QUIET, Stream, follow, server_info, until, until_in_sync
 from formats_model import ones
@@ -33,9 +33,10 @@ def state_of(call, key, layers):
     seen = dict(zip(flat[::2], flat[1::2]))
     if "window" not in seen:
         return seen["state"]
-    fills = [ones(bits) / layer.bits for bits, layer in zip(bits_of(call, key), layers)]
-    rate = 1 - math.prod(1 - fill**layer.hashes for fill, layer in zip(fills, layers))
-    return b"overfilled" if rate > 2 * float(seen["promised error rate"]) else b"ok"
+    arrays = [ones(bits) for bits in bits_of(call, key)]
+    promised = float(seen["promised error rate"])
+    is_over = rate_model.is_overfilled(seen["layout"], seen["hash"], layers, arrays, promised)
+    return b"overfilled" if is_over else b"ok"
 
 
 def there(call):

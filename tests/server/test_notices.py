@@ -1,6 +1,8 @@
 """What the log says when a filter becomes full or has many layers: one line of each kind a minute, with
 what to do. What BF.MERGE logs is in test_stats."""
 
+import struct
+
 import pytest
 
 from checks import add_all, bits_of
@@ -55,6 +57,42 @@ def test_a_filter_that_becomes_full_is_logged_with_what_to_do(call, new_lines):
                                "one with an expansion; BF.STATS has more"]
     call("BF.ADD", "visitors", 20)
     assert new_lines(FULL) == []
+
+
+def test_a_full_counting_filter_is_not_told_to_grow(call, new_lines):
+    """It never does: BF.RESERVE refuses COUNTING with an expansion."""
+    fill(call, "counted", "LAYOUT", "COUNTING")
+    assert new_lines(FULL) == ["counted is full: it holds 20 items and takes no new ones. Delete items, or make a larger "
+                               "one; BF.STATS has more"]
+
+
+def test_an_imported_filter_that_cannot_grow_is_not_told_to(call, new_lines):
+    data = struct.pack("<B", 8) + bytes(8) + struct.pack("<IIB", 3, 5, 0)
+    assert call("BF.IMPORT", "bitcoin", "FORMAT", "bip37", "CAPACITY", 5, "DATA", data) == OK
+    call("BF.MADD", "bitcoin", *range(20))
+    (line,) = new_lines(FULL)
+    assert line.startswith("bitcoin is full: it holds 5 items") and "Make a larger one; BF.STATS" in line
+
+
+DIGITS = "0123456789abcdef" * 2
+STAGING = {  # name: what the log calls it, or None: nothing
+    "{visitors}:bloomport-push:" + DIGITS: "visitors",
+    "{a}:b:bloomport-push:" + DIGITS: "{a}:b",
+    "{a}{b}:bloomport-push:" + DIGITS: "{a}{b}",
+    "bloomport-push:" + DIGITS: None,
+    "{visitors}:bloomport-push:" + DIGITS[1:]: "{visitors}:bloomport-push:" + DIGITS[1:],
+    "bloomport-push:" + DIGITS[1:] + "x": "bloomport-push:" + DIGITS[1:] + "x",
+    "": "",
+}
+
+
+@pytest.mark.parametrize("name, shown", STAGING.items())
+def test_the_log_names_the_users_key_and_no_staging_key(call, new_lines, name, shown):
+    fill(call, name)
+    assert [line.split(" is full")[0] for line in new_lines(FULL)] == ([] if shown is None else [shown])
+    assert call("DEL", name).plain == 1
+    grow(call, name)
+    assert [line.split(" has more")[0] for line in new_lines(LAYERS)] == ([] if shown is None else [shown])
 
 
 def test_a_filter_that_passes_16_layers_is_logged_once(call, clock, new_lines):

@@ -1,14 +1,13 @@
 """A replica of version 0.1.0 follows a master whose clients use nothing that is newer: the stream has no word
-that 0.1.0 does not know, and snapshots have headers of version 1.
+that 0.1.0 does not know, and snapshots have headers of version 1. Small filters are an exception: their short
+record in a snapshot is refused, by 0.2.0 too: test_upgrade.
 """
-
-import os
 
 import pytest
 
 from checks import dump
 from filters import QUIET, Stream, follow, until_in_sync
-from old_version import KEYS, OLD, program, with_old
+from old_version import KEYS, OLD, delete_short, program, with_old
 from redis_server import Server
 from resp import OK
 
@@ -38,17 +37,20 @@ def test_the_stream_has_no_word_that_0_1_0_does_not_know(call, stream, seed):
 
 
 @with_old
-@pytest.mark.parametrize("seed", [3, 4])
-def test_a_replica_of_0_1_0_has_the_same_filters(new_server, seed):
+@pytest.mark.parametrize("seed, first", [(3, 0), (3, 100), (4, 100)])
+def test_a_replica_of_0_1_0_has_the_same_filters(new_server, seed, first):
+    """The first commands arrive as a snapshot, the others as a stream."""
     print("seed", seed)
     master = new_server(config=QUIET, tcp=True)
-    old = Server(config=QUIET, tcp=True, module=os.path.abspath(OLD))
+    old = Server(config=QUIET, tcp=True, module=OLD)
     try:
         commands = list(program(seed))
-        for words in commands[:100]:
+        for words in commands[:first]:
             master.call(*words)
+        delete_short(master.call)
+        assert bool(master.call("DBSIZE").plain) == (first > 0)
         follow(old.start(), master)
-        for words in commands[100:]:
+        for words in commands[first:]:
             master.call(*words)
         until_in_sync(old, master)
         assert old.call("DEBUG", "DIGEST") == master.call("DEBUG", "DIGEST")
@@ -61,7 +63,7 @@ def test_a_replica_of_0_1_0_has_the_same_filters(new_server, seed):
 
 @with_old
 def test_a_master_of_0_1_0_is_followed(new_server):
-    old = Server(config=QUIET, tcp=True, module=os.path.abspath(OLD))
+    old = Server(config=QUIET, tcp=True, module=OLD)
     replica = new_server(config=QUIET, tcp=True)
     try:
         follow(replica, old.start())

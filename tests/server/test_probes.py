@@ -1,11 +1,10 @@
 """Which bits an item sets, against a model that shares no code with the module (bloom_model.py)."""
 
-import random
 
 import pytest
 
 from bloom_model import HASHES, FilterModel, fnv1a64, splitmix64, xxh64
-from checks import add_all, look_up_all, bits_of, card_and_layers, layers_of
+from checks import add_all, look_up_all, assert_every_add_is_predicted, bits_of, layers_of
 from resp import OK
 
 SCHEMES = sorted(HASHES)
@@ -92,20 +91,8 @@ def test_every_lookup_is_predicted_false_positives_included(call, scheme, bits):
 @pytest.mark.parametrize("scheme", SCHEMES)
 @pytest.mark.parametrize("sizing", [("0.05",), ("BITSPERKEY", "6")], ids="-".join)
 def test_every_add_is_predicted_through_growth(call, scheme, sizing):
-    """Random adds with repeats until there are several layers; answers, counts and all bits."""
-    source = random.Random(20240601)
-    items = [b"item:%d" % source.randrange(1500) for _ in range(2000)]
     call("BF.RESERVE", "k", *sizing, "20", "HASH", scheme)
-    answers = add_all(call, "k", items, batch=97)
-    model = model_of(call, "k", scheme)
-    assert len(model.shapes) >= 5
-    assert answers == [model.add(item) for item in items]
-    card, layers = card_and_layers(call, "k")
-    assert [layer.size for layer in layers] == [layer.items for layer in model.layers]
-    assert card == sum(answers)
-    assert bits_of(call, "k") == [layer.bits for layer in model.layers]
-    probes = [b"absent:%d" % i for i in range(2000)]
-    assert look_up_all(call, "k", probes) == [model.contains(item) for item in probes]
+    assert_every_add_is_predicted(call, "k", lambda *words: model_of(*words, scheme), seed=20240601)
 
 
 def test_fnv1a_sets_the_bits_of_the_published_vector(call):

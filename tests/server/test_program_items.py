@@ -409,3 +409,38 @@ def test_the_model_learns_from_a_bulk_error_which_items_were_taken():
     assert model.get(0, b"k").items.found(START) == {b"a", b"b", b"c"}
     model.learn(0, [b"BF.BULKADD", b"new", b"WIDTH", b"2", b"abc"], error("ERR the data is no whole number of items of 2 bytes"))
     assert model.get(0, b"new") is None
+
+
+@pytest.mark.parametrize(
+    "lines, card",
+    [
+        (["BF.MADD k c a d"], 4),
+        (["BF.CLEAR k"], 0),
+        (["RENAME k l", "COPY l k"], 3),
+        (["BF.MERGE k o"], None),
+        (["BF.INTERSTORE k k"], None),
+    ],
+)
+def test_the_model_counts_the_adds_that_were_answered_1_until_a_command_estimates_them(lines, card):
+    model = Model(now_ms=lambda: START)
+    learn(model, "BF.ADD o x", ONE)
+    learn(model, "BF.MADD k a b c b", array(ONE, ONE, ZERO, ZERO))  # c was a false positive
+    learn(model, "BF.ADD k d", ONE)
+    for line in lines:
+        learn(model, line, array(ZERO, ZERO, ONE) if "MADD" in line else ONE)
+    held = model.get(0, b"k").items
+    right, wrong = (17, 18) if card is None else (card, card + 1)
+    assert held.ones == card and not held.card(right) and bool(held.card(wrong)) == (card is not None)
+
+
+def test_the_model_does_not_know_the_count_after_answers_that_it_has_not_seen():
+    model = Model(now_ms=lambda: START)
+    model.learn(0, [b"BF.BULKADD", b"k", b"WIDTH", b"1", b"aab"], error("ERR non scaling filter is full: 2 of 3 items taken"))
+    assert model.get(0, b"k").items.ones is None
+    learn(model, "BF.ADD l a", ONE)
+    learn(model, "BF.MADD l b c", error(GROWTH_FAILED + ": it needs 85839 bytes, and bf.max-bytes is 20000"))
+    assert model.get(0, b"l").items.ones is None
+    assert learn(model, "BF.RESERVE m 0.01 100").ones == 0
+    learn(model, "BF.CARD m", ONE)
+    learn(model, "BF.CARD missing", ONE)
+    assert len(model.faults) == 2

@@ -1,7 +1,8 @@
-"""Upgrading from 0.1.0, and back where the format allows it.
+"""Upgrading from 0.1.0 and 0.2.0, and back where the format allows it.
 
-Files (RDB, AOF, DUMP) of either version open in the other with the same filters. A rolling upgrade as
-OPERATIONS.md has it, the replica first, FAILOVER, then the old master, loses nothing under writes.
+Files (RDB, AOF, DUMP) of an older version open in this one with the same filters. The other way round AOFs of
+commands do, and RDB files and DUMP without small filters, whose short record an older version refuses. A rolling
+upgrade as OPERATIONS.md has it, the replica first, FAILOVER, then the old master, loses nothing under writes.
 test_old_replica has the replicas."""
 
 import os
@@ -11,13 +12,13 @@ import shutil
 import pytest
 
 from checks import look_up_all
-from filters import QUIET, follow, look, server_info, until, until_in_sync, until_rewritten
-from old_version import KEYS, OLD, program, with_old
+from filters import QUIET, follow, look, same_filter, server_info, until, until_in_sync, until_rewritten
+from old_version import BOTH, KEYS, OLD, REFUSED, delete_short, is_short, program, with_old
 from redis_server import MODULE, REPO, ServerDied
-from resp import OK
+from resp import OK, error
 
 DOCUMENT = REPO / "module" / "docs" / "OPERATIONS.md"
-SHAPES = {"plain": ("0.01", 100), "fixed": ("BITSPERKEY", 10, 5000, "NONSCALING"), "blocked": ("0.01", 100, "LAYOUT", "BLOCKED")}
+SHAPES = {"plain": ("0.01", 100), "small": ("0.3", 2000), "fixed": ("BITSPERKEY", 10, 5000, "NONSCALING"), "blocked": ("0.01", 100, "LAYOUT", "BLOCKED")}
 NEWER = {"window": ("0.01", 100, "WINDOW", 1000), "counting": ("0.01", 5000, "LAYOUT", "COUNTING"),
          "keyed": ("0.01", 100, "HASH", "SIP13")}
 
@@ -80,9 +81,10 @@ def rewrite(server):
 
 
 AOF = {"appendonly": "yes", "auto-aof-rewrite-percentage": "0"}
-WAYS = [pytest.param(save, {}, id="rdb"), pytest.param(append, AOF, id="aof"),
-        pytest.param(rewrite, AOF, id="rewritten aof"),
-        pytest.param(rewrite, {**AOF, "aof-use-rdb-preamble": "no"}, id="rewritten aof of commands")]  # fmt: skip
+# The last: whether it goes back with small filters. An RDB preamble has their short records.
+WAYS = [pytest.param(save, {}, False, id="rdb"), pytest.param(append, AOF, True, id="aof"),
+        pytest.param(rewrite, AOF, False, id="rewritten aof"),
+        pytest.param(rewrite, {**AOF, "aof-use-rdb-preamble": "no"}, True, id="rewritten aof of commands")]  # fmt: skip
 
 
 def run_commands(server, seed):
@@ -114,10 +116,14 @@ def become(server, module):
     assert (version == 100) == (module == OLD)
 
 
-@with_old
-@pytest.mark.parametrize("write, config", WAYS)
-def test_files_go_from_0_1_0_to_this_version_and_back(start, write, config):
-    server = start(OLD, **config)
+def holds_short(call):
+    return [key for key in KEYS if call("EXISTS", key).value and is_short(call("DUMP", key).value)]
+
+
+@pytest.mark.parametrize("old", BOTH)
+@pytest.mark.parametrize("write, config, takes_small", WAYS)
+def test_files_go_from_an_older_version_to_this_one_and_back(start, old, write, config, takes_small):
+    server = start(old, **config)
     run_commands(server, 6)
     write(server)
     before = look_at_all(server)
@@ -125,43 +131,63 @@ def test_files_go_from_0_1_0_to_this_version_and_back(start, write, config):
     assert look_at_all(server) == before
 
     run_commands(server, 7)
+    assert holds_short(server.call)
+    if not takes_small:
+        delete_short(server.call)
     write(server)
     before = look_at_all(server)
-    become(server, OLD)
+    become(server, old)
     assert look_at_all(server) == before
 
 
-@with_old
-def test_dumps_restore_in_either_version(start):
-    old, new = start(OLD), start(MODULE)
+@pytest.mark.parametrize("module", BOTH)
+def test_dumps_restore_in_either_version_but_small_filters_in_the_newer_only(start, module):
+    old, new = start(module), start(MODULE)
     for seed, (origin, target) in ((8, (old, new)), (9, (new, old))):
         origin.call("FLUSHALL")
         run_commands(origin, seed)
+        refused = 0
         for key, before in look_at_all(origin).items():
-            assert target.call("RESTORE", key, 0, origin.call("DUMP", key).value, "REPLACE") == OK
-            assert look_at(target, key) == before
+            payload = origin.call("DUMP", key).value
+            reply = target.call("RESTORE", key, 0, payload, "REPLACE")
+            refused += is_short(payload)
+            if is_short(payload):
+                assert reply == error("ERR Bad data format") and REFUSED in target.log
+            else:
+                assert reply == OK
+                assert look_at(target, key) == before
+        assert bool(refused) == (origin is new)
+
+
+def assert_refuses_and_leaves_whole(start, module, key, words):
+    server = start(MODULE)
+    assert server.call("BF.RESERVE", key, *words) == OK
+    server.call("BF.ADD", key, "item")
+    before = look_at(server, key)
+    save(server)
+    with pytest.raises(ServerDied, match=REFUSED):
+        become(server, module)
+    server.process = None
+    replace_file(server, MODULE)
+    server.start()
+    assert look_at(server, key) == before
 
 
 @with_old
 @pytest.mark.parametrize("kind", NEWER)
 def test_0_1_0_refuses_files_with_newer_filters_and_leaves_them_whole(start, kind):
-    server = start(MODULE)
-    assert server.call("BF.RESERVE", kind, *NEWER[kind]) == OK
-    server.call("BF.ADD", kind, "item")
-    before = look_at(server, kind)
-    save(server)
-    with pytest.raises(ServerDied, match="bloomport"):
-        become(server, OLD)
-    server.process = None
-    replace_file(server, MODULE)
-    server.start()
-    assert look_at(server, kind) == before
+    assert_refuses_and_leaves_whole(start, OLD, kind, NEWER[kind])
+
+
+@pytest.mark.parametrize("module", BOTH)
+def test_older_versions_refuse_files_with_small_filters_and_leave_them_whole(start, module):
+    assert_refuses_and_leaves_whole(start, module, "small", SHAPES["small"])
 
 
 # A rolling upgrade
 
 
-@pytest.mark.parametrize("old", [pytest.param(MODULE, id="same"), pytest.param(OLD, id="0.1.0", marks=with_old)])
+@pytest.mark.parametrize("old", [pytest.param(MODULE, id="same"), *BOTH])
 def test_a_rolling_upgrade_loses_nothing(start, old):
     master, replica = start(old), start(old)
     shapes = SHAPES if old == OLD else {**SHAPES, **NEWER}
@@ -193,6 +219,24 @@ def test_a_rolling_upgrade_loses_nothing(start, old):
     for server in (master, replica):
         writer.check(server)
     assert master.call("DEBUG", "DIGEST") == replica.call("DEBUG", "DIGEST")
+
+
+@pytest.mark.parametrize("module", BOTH)
+def test_an_old_replica_refuses_a_snapshot_with_a_small_filter_and_follows_with_the_new_module(start, module):
+    """Why an upgrade begins with the replicas. The server ends, as it does with any file that it cannot read."""
+    master, replica = start(MODULE), start(module)
+    follow(replica, master)
+    assert replica.call("CONFIG", "REWRITE") == OK
+    replica.stop()
+    os.unlink(os.path.join(replica.directory, "dump.rdb"))  # with it, the stream would be enough
+    master.call("BF.ADD", "small", "item")
+    replica.launch()
+    until(lambda: REFUSED in replica.log, "the snapshot is refused")
+    replica.kill9()
+    replace_file(replica, MODULE)
+    replica.start()
+    until_in_sync(replica, master)
+    same_filter(look(master.call, "small"), look(replica.call, "small"))
 
 
 def test_the_document_has_these_steps():

@@ -1,8 +1,9 @@
 """The soak's workers: each has filters of its own, and a model that predicts every answer.
 
-A worker is the only one to touch its filters, so its model is exact: an item that was added is found, a
-present one answers 0 to an add, and BF.CARD is the number of adds that answered 1. Once the filter was
-merged, intersected or imported, BF.CARD is the estimate plus the adds since then. The same transaction
+A worker is the only one to touch its filters, so its model is exact. What a filter must answer is that of random
+programs (program_items.Items): an item that was added is found, a present one answers 0 to an add, and BF.CARD is
+the number of adds that answered 1. Once the filter was merged, intersected or imported, BF.CARD is the estimate
+plus the adds since then. The same transaction
 checks whether a key is still there; it may be gone only if it had a time to live or lived while the server
 evicted keys. All workers also add to `shared` filters: each tracks its own items there, and all answers of
 1 add up to BF.CARD.
@@ -17,6 +18,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "server"))
 
 from checks import FULL, GROWTH_FAILED, NO_MEMORY, dump  # noqa: E402  (the path must come first)
+from program_items import Items  # noqa: E402
 from resp import OK, ONE, ZERO, Connection, array, error  # noqa: E402
 
 KINDS = [
@@ -45,7 +47,7 @@ class Fault(Exception):
 
 
 class Model:
-    """The model of one filter."""
+    """What one key holds, as far as its worker knows: the filter (`held`), and whether it may be gone."""
 
     def __init__(self, key, kind):
         self.key, self.kind = key, kind
@@ -54,7 +56,16 @@ class Model:
     def forget(self):
         """As if the key were gone."""
         self.exists = self.may_be_gone = self.is_estimated = self.is_imported = False
-        self.items, self.ones = [], 0
+        self.held = Items()
+
+    @property
+    def items(self):
+        return list(self.held.items)
+
+    @property
+    def ones(self):
+        """What BF.CARD must answer."""
+        return self.held.ones
 
     @property
     def is_scaling(self):
@@ -102,7 +113,7 @@ class Worker(threading.Thread):
         model = self.random.choice(self.models)
         if not model.exists:
             return self.create(model)
-        if len(model.items) >= MOST_ITEMS:
+        if len(model.held.items) >= MOST_ITEMS:
             return self.drop(model)
         acts = [self.add] * 10 + [self.look_up] * 10 + [self.add_shared] * 4
         acts += [self.drop, self.expire, self.copy, self.reload_chunks, self.restore, self.rename]
@@ -164,7 +175,8 @@ class Worker(threading.Thread):
         return ["absent-%d-%d" % (self.number, self.random.getrandbits(60)) for _ in range(20)]
 
     def some(self, model, count):
-        return self.random.sample(model.items, min(count, len(model.items)))
+        items = model.items
+        return self.random.sample(items, min(count, len(items)))
 
     def add(self, model):
         known, new = self.some(model, 5), self.fresh(self.random.choice([1, 1, 7, 60, 200]))
@@ -178,23 +190,24 @@ class Worker(threading.Thread):
             return
         answers = replies[1]
         self.check(answers.kind == "*", "%s: %r", model.key, answers)
-        for item, answer in zip(known, answers.value):
-            self.check(answer == ZERO, "%s: known %s answers %r", model.key, item, answer)
-        self.learn(model, new, answers, len(known))
+        self.learn(model, known + new, answers.value)
+        stopped = answers.value and answers.value[-1] == error(FULL)
+        self.check(stopped or len(answers.value) == len(known + new), "%s: %d answers", model.key, len(answers.value))
 
-    def learn(self, model, items, reply, skip=0):
-        """Takes the answers to adding new `items`; answers to present ones stand before."""
-        answers = reply.value[skip:]
+    def learn(self, model, items, answers):
+        """Takes the answers to adding items."""
         for item, answer in zip(items, answers):
             if answer.is_error:
                 is_full = answer == error(FULL) and not model.is_scaling
                 no_room = answer == error(GROWTH_FAILED) and self.state.is_short
                 self.check(is_full or no_room, "%s: %r", model.key, answer)
-                continue
-            model.ones += answer.value
-            model.items.append(item)
-        stopped = answers and answers[-1] == error(FULL)
-        self.check(stopped or len(answers) == len(items), "%s: %d answers", model.key, len(answers))
+                self.check(item not in model.held.items, "%s: known %s answers %r", model.key, item, answer)
+            else:
+                self.check(answer in (ZERO, ONE), "%s: %r", model.key, answer)
+                self.check_fault(model, model.held.add(item, answer == ONE, now_ms=0))
+
+    def check_fault(self, model, fault):
+        self.check(not fault, "%s: %s", model.key, fault)
 
     def look_up(self, model, count=100):
         known, absent = self.some(model, count), self.absent_items()
@@ -207,7 +220,7 @@ class Worker(threading.Thread):
         self.checks += len(answers)
         missing = [item for item, answer in zip(known, answers) if not answer]
         self.check(not missing, "%s lost %s", model.key, missing[:3])
-        self.check(replies[2].value == model.ones, "%s: BF.CARD %r, not %d", model.key, replies[2], model.ones)
+        self.check_fault(model, model.held.card(replies[2].value))
         self.check(replies[3].value[7].value == model.ones, "%s: BF.INFO %r", model.key, replies[3])
         if model.is_estimated:  # it may hold more than was promised: see statistics
             return
@@ -220,16 +233,11 @@ class Worker(threading.Thread):
             return
         mine = self.shared[self.random.choice(SHARED)]
         new = self.fresh(20)
-        replies = self.together(mine, ("BF.INSERT", mine.key, "NOCREATE", "ITEMS", *new), ("BF.MEXISTS", mine.key, *self.some(mine, 50)) if mine.items else ("PING",))
+        replies = self.together(mine, ("BF.INSERT", mine.key, "NOCREATE", "ITEMS", *new), ("BF.MEXISTS", mine.key, *self.some(mine, 50)) if mine.held.items else ("PING",))
         if replies is None:
             return
-        for item, answer in zip(new, replies[0].value):
-            if answer == error(GROWTH_FAILED) and self.state.is_short:
-                continue
-            self.check(not answer.is_error, "%s: %r", mine.key, answer)
-            mine.ones += answer.value
-            mine.items.append(item)
-        if mine.items and replies[1].kind == "*":
+        self.learn(mine, new, replies[0].value)
+        if mine.held.items and replies[1].kind == "*":
             self.check(0 not in replies[1].plain, "%s lost an item", mine.key)
 
     def drop(self, model):
@@ -325,7 +333,7 @@ class Worker(threading.Thread):
         off = abs(seen["items"] - seen["estimated items"])
         self.check(off <= len(seen["layers"]), "%s: %r", model.key, seen)
         self.check(seen["items are estimated"] or seen["items"] == 0, "%s: %r", model.key, seen)
-        model.ones, model.is_estimated = seen["items"], bool(seen["items are estimated"])
+        model.held.ones, model.is_estimated = seen["items"], bool(seen["items are estimated"])
 
     def part(self, model, items):
         """The commands that make another filter of that kind."""
@@ -357,9 +365,11 @@ class Worker(threading.Thread):
         self.check(0 not in found.plain[: len(old)], "%s lost items in a merge", model.key)
         lost = [item for item, answer in zip(new, found.plain[len(old) :]) if item in taken and not answer]
         self.check(not lost, "%s: %s did not come in by a merge", model.key, lost[:3])
+        ones = model.held.ones
+        model.held.unite(Items(taken))
+        model.held.ones = ones
         if before != after:
             self.estimate(model, stats)
-        model.items += taken
         if one.kind == other.kind == "$" and len(taken) == len(self.taken(model, new, added.value)) == len(new):
             self.check(one == other, "%s: a merge gives other bits than adds", model.key)
             self.done["merges as adds"] += 1
@@ -405,7 +415,7 @@ class Worker(threading.Thread):
         reply = self.call("RENAME", name, model.key)
         if reply != OK:  # evicted in between
             return self.check(model.may_be_gone, "RENAME of %s: %r", name, reply)
-        model.items = items
+        model.held = Items(items)
         return self.estimate(model, stats)
 
     def clear(self, model):
@@ -420,7 +430,7 @@ class Worker(threading.Thread):
         self.check(replies[1] == OK, "BF.CLEAR %s: %r", model.key, replies[1])
         self.check(not any(replies[2].plain), "%s has items after BF.CLEAR", model.key)
         self.check(replies[3] == ZERO and replies[4] == array(ONE), "%s after BF.CLEAR: %r, %r", model.key, replies[3], replies[4])
-        model.items, model.ones, model.is_estimated = [], 0, False
+        model.held, model.is_estimated = model.held.emptied(), False
         self.done["clears"] += 1
 
     def export(self, model):

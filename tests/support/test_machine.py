@@ -23,7 +23,7 @@ def test_make_refuses_32_bits_with_one_sentence():
 
 @with_m32
 def test_the_source_refuses_32_bits_before_it_includes_anything():
-    ran = subprocess.run(["gcc", "-std=c11", "-m32", "-I.", "-fsyntax-only", "-x", "c", "module/core/hash.h"], cwd=REPO,
+    ran = subprocess.run(["gcc", "-std=c11", "-m32", "-I.", "-fsyntax-only", "-x", "c", "module/core/hash/hash.h"], cwd=REPO,
                          stderr=subprocess.PIPE, text=True)
     assert ran.returncode != 0
     assert SENTENCE in re.findall(r"error: (.*)", ran.stderr)[0]

@@ -4,7 +4,7 @@
 #ifndef BLOOMPORT_TESTS_FEEDS_H
 #define BLOOMPORT_TESTS_FEEDS_H
 
-#include "module/core/batch.h"
+#include "module/core/filter/batch.h"
 
 struct hashes_feed {
     struct feed feed;

@@ -4,10 +4,10 @@
 #ifndef BLOOMPORT_TESTS_FOREIGN_RULES_H
 #define BLOOMPORT_TESTS_FOREIGN_RULES_H
 
-#include "module/core/highway.h"
-#include "module/core/murmur3.h"
-#include "module/core/rocksdb_hash.h"
-#include "module/core/scheme.h"
+#include "module/core/hash/highway.h"
+#include "module/core/hash/murmur3.h"
+#include "module/core/hash/rocksdb_hash.h"
+#include "module/core/hash/scheme.h"
 
 /* A filter's shape; `seed` is what the rule takes. */
 struct foreign_shape {

@@ -4,7 +4,7 @@
 #ifndef BLOOMPORT_TESTS_HELPERS_H
 #define BLOOMPORT_TESTS_HELPERS_H
 
-#include "module/core/filter.h"
+#include "module/core/filter/filter.h"
 #include "module/core/mem.h"
 #include "tests/unit/growing.h"
 
@@ -259,11 +259,10 @@ static inline bool same_layer(const struct layer *a, const struct layer *b) {
 /* True if the two filters are equal in every field and every bit; pointers may differ. */
 UNUSED static bool same_filter(const struct filter *a, const struct filter *b) {
     if (a->nlayers != b->nlayers || a->expansion != b->expansion || a->layout != b->layout ||
-        a->scheme != b->scheme || a->is_foreign != b->is_foreign || a->growth != b->growth ||
+        a->scheme != b->scheme || a->origin != b->origin || a->kept != b->kept ||
         a->is_loading != b->is_loading || a->loaded != b->loaded || a->window != b->window ||
         a->generations != b->generations || a->window_capacity != b->window_capacity ||
-        a->is_fixed_seed != b->is_fixed_seed || a->ratio != b->ratio ||
-        memcmp(&a->seed, &b->seed, sizeof a->seed) != 0 ||
+        a->ratio != b->ratio || memcmp(&a->seed, &b->seed, sizeof a->seed) != 0 ||
         memcmp(&a->error_rate, &b->error_rate, sizeof a->error_rate) != 0 ||
         memcmp(&a->bits_per_key, &b->bits_per_key, sizeof a->bits_per_key) != 0) {
         return false;

@@ -4,8 +4,8 @@
 
 #include "tests/unit/helpers.h"
 
-#include "module/core/batch.h"
-#include "module/core/chain.h"
+#include "module/core/filter/batch.h"
+#include "module/core/filter/chain.h"
 
 /* The lengths around RECENT_LAYERS (chain.c) and around CHAIN_LAYERS, once and twice. */
 static const uint32_t LENGTHS[] = {1, 2, 3, 4, 7, 17, 31, 32, 33, 34, 35, 64, 65, 67};

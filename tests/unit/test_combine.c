@@ -5,8 +5,8 @@
 #define _GNU_SOURCE // MAP_ANONYMOUS
 #include "tests/unit/helpers.h"
 
-#include "module/core/bits.h"
 #include "module/core/combine.h"
+#include "module/core/filter/bits.h"
 #include "rdb/codec.h"
 
 #include <sys/mman.h>

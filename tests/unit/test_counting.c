@@ -5,7 +5,7 @@
 #include "tests/unit/helpers.h"
 
 #include "module/core/combine.h"
-#include "module/core/counting.h"
+#include "module/core/filter/counting.h"
 #include "rdb/codec.h"
 
 static const enum scheme SCHEMES[] = {SCHEME_XXH64, SCHEME_FNV1A, SCHEME_MURMUR, SCHEME_LEVELDB};

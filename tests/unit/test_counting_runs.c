@@ -2,7 +2,7 @@
 
 #include "tests/unit/helpers.h"
 
-#include "module/core/counting.h"
+#include "module/core/filter/counting.h"
 
 #define MOST_BYTES 70
 

@@ -301,7 +301,7 @@ static void copies_grow_alike(void **state) {
 static void parameters_that_differ_in_one_field_are_not_equal(void **state) {
     (void)state;
     const struct filter_params base = {.capacity = 7, .error_rate = 0.01, .seed = ITEM_SEED};
-    struct filter_params others[14];
+    struct filter_params others[13];
     for (size_t i = 0; i < COUNT(others); i++) others[i] = base;
     others[1].capacity++;
     others[2].error_rate = 0.02;
@@ -311,11 +311,10 @@ static void parameters_that_differ_in_one_field_are_not_equal(void **state) {
     others[6].scheme = SCHEME_SIP13;
     others[7].seed.keys[0]++;
     others[8].seed.keys[3]++;
-    others[9].growth = GROWTH_HALVING;
+    others[9].origin = ORIGIN_REDISBLOOM;
     others[10].ratio = 0.5;
     others[11].window = 60;
     others[12].generations = 4;
-    others[13].is_foreign = true;
     for (size_t i = 0; i < COUNT(others); i++) {
         for (size_t j = 0; j < COUNT(others); j++) {
             assert_int_equal(filter_params_are_equal(&others[i], &others[j]), i == j);

@@ -4,12 +4,12 @@
 
 #include "tests/unit/helpers.h"
 
+#include "module/core/math/sizing.h"
 #include "module/core/measure.h"
-#include "module/core/sizing.h"
 #include "rdb/bytes.h"
 #include "rdb/codec.h"
 #include "rdb/formats/formats.h"
-#include "rdb/formats/redisbloom.h"
+#include "rdb/header.h"
 
 static enum status decode(enum format format, const uint8_t *bytes, size_t len,
                           const struct formats_options *options, uint64_t max_bytes,
@@ -100,7 +100,6 @@ static struct filter *sample(enum format format, uint64_t nbits, uint32_t nhashe
     filter->nlayers = 1;
     filter->layout = geometry.layout;
     filter->scheme = geometry.scheme;
-    filter->growth = format == FORMAT_REDISBLOOM ? GROWTH_HALVING : GROWTH_SHARED;
     filter->error_rate = rate;
     filter->loaded = layer_bytes(size.nbits);
     for (uint64_t i = 0; i < items; i++) {
@@ -255,11 +254,8 @@ static void a_murmur_filter_grows_by_its_rule_and_every_reader_takes_its_layers(
     assert_int_equal(size.nhashes, 256);
     assert_true(sizing_as_redisbloom(1, 0x1p-1074, &size)); // the least there is
     assert_false(sizing_as_redisbloom(1, 0, &size));
-    struct filter_params params = {.capacity = 1,
-                                   .error_rate = 0.5,
-                                   .expansion = 1,
-                                   .scheme = SCHEME_MURMUR,
-                                   .growth = GROWTH_HALVING};
+    struct filter_params params = {
+        .capacity = 1, .error_rate = 0.5, .expansion = 1, .scheme = SCHEME_MURMUR};
     struct filter *filter = NULL;
     assert_int_equal(filter_new(&params, FILTER_NO_LIMIT, &filter), STATUS_OK);
     filter->layers[0].error_rate = 1e-75; // as one that was imported
@@ -487,11 +483,10 @@ static void redisblooms_filters_of_any_number_of_layers_are_sent_to_redisbloom(v
                                        .error_rate = 0.01,
                                        .expansion = 2,
                                        .scheme = SCHEME_MURMUR,
-                                       .growth = GROWTH_HALVING,
-                                       .is_foreign = true};
+                                       .origin = ORIGIN_REDISBLOOM};
         struct filter *filter = NULL;
         assert_int_equal(filter_new(&params, FILTER_NO_LIMIT, &filter), STATUS_OK);
-        if (!foreign) redisbloom_make_native(filter);
+        if (!foreign) assert_null(header_make_native(filter));
         assert_advice_works(filter, true);
         fill_to(filter, 100, 0);
         assert_true(filter->nlayers > 2);

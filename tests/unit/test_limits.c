@@ -4,7 +4,7 @@
 #include "tests/unit/feeds.h"
 #include "tests/unit/helpers.h"
 
-#include "module/core/blocked.h"
+#include "module/core/filter/blocked.h"
 
 #include <math.h>
 
@@ -37,8 +37,7 @@ static const struct filter FNV1A_FILTER = {.layout = LAYOUT_CLASSIC, .scheme = S
 static const struct filter SIP13_FILTER = {.layout = LAYOUT_CLASSIC, .scheme = SCHEME_SIP13};
 static const struct filter BLOCKED_FILTER = {.layout = LAYOUT_BLOCKED, .scheme = SCHEME_XXH64};
 static const struct filter ESTIMATED_FILTER = {.is_estimated = true};
-static const struct filter FOREIGN_FILTER = {
-    .is_foreign = true, .scheme = SCHEME_MURMUR, .growth = GROWTH_HALVING};
+static const struct filter FOREIGN_FILTER = {.origin = ORIGIN_REDISBLOOM, .scheme = SCHEME_MURMUR};
 
 /* ---- One layer ---- */
 
@@ -136,7 +135,8 @@ static void fields_of_a_filter_have_limits(void **state) {
     blocked.nbits = 256;
 #define ONE .nlayers = 1, .layers = &layer, .error_rate = 0.01
 #define THEIRS                                                                                     \
-    .nlayers = 1, .layers = &theirs, .error_rate = 0.01, .is_foreign = true, .scheme = SCHEME_MURMUR
+    .nlayers = 1, .layers = &theirs, .error_rate = 0.01, .origin = ORIGIN_REDISBLOOM,              \
+    .scheme = SCHEME_MURMUR
     FAULT(NULL, ONE);
     FAULT("number of layers", ONE, .nlayers = 0);
     FAULT("number of layers", ONE, .nlayers = LIMITS_MAX_LAYERS + 1);
@@ -188,7 +188,7 @@ static void sums_over_the_layers_have_limits(void **state) {
     FAULT("capacity", TWO);
 
     struct layer theirs[2] = {{FOREIGN, .items = LIMITS_MAX_COUNT - 100}, {FOREIGN}};
-#define BOTH .nlayers = 2, .layers = theirs, .error_rate = 0.01, .is_foreign = true
+#define BOTH .nlayers = 2, .layers = theirs, .error_rate = 0.01, .origin = ORIGIN_REDISBLOOM
     FAULT(NULL, BOTH); // the second may yet count up to its capacity
     theirs[1].capacity = 101;
     FAULT("capacity", BOTH);
@@ -237,8 +237,7 @@ static struct filter *chain(uint32_t n, bool is_foreign) {
     filter->error_rate = 0.01;
     filter->expansion = 1;
     filter->scheme = geometry.scheme;
-    filter->is_foreign = is_foreign;
-    filter->growth = is_foreign;
+    filter->origin = is_foreign ? ORIGIN_REDISBLOOM : ORIGIN_OWN;
     filter->loaded = filter_array_bytes(filter);
     assert_null(limits_fault(filter));
     return filter;
@@ -289,8 +288,7 @@ static void a_foreign_chain_that_began_here_grows_until_its_rate_is_too_small(vo
                                    .error_rate = 0.01,
                                    .expansion = 1,
                                    .scheme = SCHEME_MURMUR,
-                                   .growth = GROWTH_HALVING,
-                                   .is_foreign = true};
+                                   .origin = ORIGIN_REDISBLOOM};
     struct filter *filter = NULL;
     assert_int_equal(filter_new(&params, FILTER_NO_LIMIT, &filter), STATUS_OK);
     while (filter_grow(filter, FILTER_NO_LIMIT, LIMITS_MAX_LAYERS) == STATUS_OK) {

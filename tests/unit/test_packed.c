@@ -3,7 +3,7 @@
 
 #include "tests/unit/helpers.h"
 
-#include "module/core/packed.h"
+#include "module/core/filter/packed.h"
 
 static struct filter *filter_of(struct filter_params params) {
     struct filter *filter = NULL;

@@ -2,7 +2,7 @@
 
 #include "tests/unit/helpers.h"
 
-#include "module/core/real.h"
+#include "module/core/math/real.h"
 
 #define BOUND 1e-15L // what real.h claims
 

@@ -11,8 +11,7 @@ static struct filter *foreign(uint64_t capacity, double error_rate, uint32_t exp
                                    .error_rate = error_rate,
                                    .expansion = expansion,
                                    .scheme = SCHEME_MURMUR,
-                                   .growth = GROWTH_HALVING,
-                                   .is_foreign = true};
+                                   .origin = ORIGIN_REDISBLOOM};
     struct filter *filter = NULL;
     assert_int_equal(filter_new(&params, FILTER_NO_LIMIT, &filter), STATUS_OK);
     return filter;
@@ -49,7 +48,7 @@ static void header_and_pieces_make_the_same_filter(void **state) {
     uint8_t *header = header_of(filter, &len);
     assert_int_equal(len, 20 + 3 * 53);
     assert_int_equal(decode(header, len, FILTER_NO_LIMIT, &copy), STATUS_OK);
-    assert_true(copy->is_foreign && !copy->is_loading);
+    assert_true(copy->origin == ORIGIN_REDISBLOOM && !copy->is_loading);
     assert_int_equal(filter_items(copy), 60);
     const uint8_t *bytes;
     size_t piece;
@@ -181,7 +180,7 @@ static void a_native_murmur_filter_grows_to_as_many_hashes_as_a_foreign_one(void
     (void)state;
     for (int is_foreign = 0; is_foreign < 2; is_foreign++) {
         struct filter *filter = foreign(1, 0.01, 1);
-        filter->is_foreign = is_foreign;
+        if (!is_foreign) filter->origin = ORIGIN_OWN;
         filter->layers[0].error_rate = 0x1.8p-254; // takes 254, and half of it 255
         fill_to(filter, 3, 0);
         assert_int_equal(filter->layers[1].nhashes, 255);

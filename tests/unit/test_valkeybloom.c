@@ -6,6 +6,7 @@
 #include "rdb/codec.h"
 #include "rdb/formats/formats.h"
 #include "rdb/formats/valkeybloom.h"
+#include "rdb/header.h"
 
 #include <math.h>
 
@@ -203,7 +204,7 @@ static void the_fixed_seed_is_its_bytes(void **state) {
 static void check_recorded(const struct golden *golden) {
     struct bytes bytes = from_hex(golden->load);
     struct filter *filter = load(&bytes);
-    assert_true(filter->is_foreign && filter->growth == GROWTH_RATIO && !filter->is_loading);
+    assert_true(filter->origin == ORIGIN_VALKEYBLOOM && !filter->is_loading);
     assert_null(limits_fault(filter));
     assert_true(codec_bits_are_sound(filter));
     assert_answers(filter, golden);
@@ -212,6 +213,31 @@ static void check_recorded(const struct golden *golden) {
     free(again.at);
     free(bytes.at);
     filter_free(filter);
+}
+
+/* Only a string that nobody would write has it so. */
+static void the_flag_of_any_seed_stays_with_the_fixed_seed(void **state) {
+    (void)state;
+    struct filter_params params = {.capacity = 10,
+                                   .error_rate = 0.01,
+                                   .scheme = SCHEME_SIP13,
+                                   .seed = VALKEYBLOOM_FIXED_SEED,
+                                   .origin = ORIGIN_VALKEYBLOOM,
+                                   .ratio = 0.5};
+    for (uint8_t flag = 0; flag < 2; flag++) {
+        struct filter *filter = filter_as(&params);
+        struct bytes bytes = encode(filter);
+        assert_int_equal(bytes.at[LOAD_FLAG], 0);
+        bytes.at[LOAD_FLAG] = flag;
+        struct filter *loaded = load(&bytes);
+        struct bytes again = encode(loaded);
+        assert_same_bytes(&again, &bytes);
+        assert_int_equal(same_filter(loaded, filter), flag == 0);
+        free(again.at);
+        free(bytes.at);
+        filter_free(loaded);
+        filter_free(filter);
+    }
 }
 
 static void recorded_filters_answer_as_recorded_and_keep_their_bytes(void **state) {
@@ -226,12 +252,10 @@ static struct filter *empty_like(const struct filter *filter) {
                                    .expansion = filter->expansion,
                                    .scheme = SCHEME_SIP13,
                                    .seed = filter->seed,
-                                   .growth = GROWTH_RATIO,
-                                   .ratio = filter->ratio,
-                                   .is_foreign = true};
+                                   .origin = ORIGIN_VALKEYBLOOM,
+                                   .ratio = filter->ratio};
     struct filter *fresh = NULL;
     assert_int_equal(filter_new(&params, FILTER_NO_LIMIT, &fresh), STATUS_OK);
-    fresh->is_fixed_seed = valkeybloom_is_fixed_seed(&filter->seed);
     return fresh;
 }
 
@@ -435,7 +459,7 @@ static void use(struct filter *filter) {
     bool added;
     add_growing(filter, hash_of_text(filter, "%s:%llu", "use", 1), 1 << 20, &added);
     if (!limits_obstacle_to_native(filter)) {
-        valkeybloom_make_native(filter);
+        assert_null(header_make_native(filter));
         assert_null(limits_fault(filter));
     }
 }
@@ -727,9 +751,10 @@ static void convert_recorded(const struct golden *golden) {
     struct seed seed = filter->seed;
     double first = filter->error_rate;
     assert_null(limits_obstacle_to_native(filter));
-    valkeybloom_make_native(filter);
+    assert_null(header_make_native(filter));
     assert_null(limits_fault(filter));
-    assert_true(!filter->is_foreign && filter->growth == GROWTH_SHARED && filter->ratio == 0);
+    assert_true(filter->origin == ORIGIN_OWN && filter->ratio == 0);
+    assert_ptr_equal(origin_rules(filter->origin, filter->scheme), origin_row(ORIGIN_OWN));
     assert_memory_equal(&filter->seed, &seed, sizeof seed);
     assert_answers(filter, golden);
     double sum = 0;
@@ -740,7 +765,8 @@ static void convert_recorded(const struct golden *golden) {
     struct bytes header = header_of(filter);
     assert_memory_equal(header.at, "BLOOMPRT", 8);
     assert_int_equal(decode_header(header.at, header.len, &copy), STATUS_OK);
-    assert_int_equal(copy->growth, GROWTH_SHARED);
+    assert_int_equal(copy->origin, ORIGIN_OWN);
+    assert_ptr_equal(origin_rules(copy->origin, copy->scheme), origin_row(ORIGIN_OWN));
     filter_free(copy);
     free(header.at);
     free(bytes.at);
@@ -756,7 +782,7 @@ static void filters_of_our_own_answer_as_before_and_can_be_saved(void **state) {
 static void a_filter_of_our_own_keeps_its_rate_when_it_grows(void **state) {
     (void)state;
     struct filter *filter = grown();
-    valkeybloom_make_native(filter);
+    assert_null(header_make_native(filter));
     grow_to(filter, 12);
     double sum = 0;
     for (uint32_t i = 0; i < filter->nlayers; i++) sum += filter->layers[i].error_rate;
@@ -796,7 +822,7 @@ static void the_format_keeps_foreign_filters_or_makes_them_ours(void **state) {
         assert_int_equal(formats_decode(FORMAT_VALKEYBLOOM, bytes.at, bytes.len, &options,
                                         FILTER_NO_LIMIT, &out, &fault),
                          STATUS_OK);
-        assert_int_equal(out->is_foreign, keep);
+        assert_int_equal(out->origin, keep ? ORIGIN_VALKEYBLOOM : ORIGIN_OWN);
         assert_null(formats_obstacle(out, FORMAT_VALKEYBLOOM, VARIANT_NONE));
         struct bytes again = encode(out); // also of our own: the ratio is valkey-bloom's default
         assert_same_bytes(&again, &bytes);
@@ -811,6 +837,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         spied(sizes_and_positions_are_the_recorded_ones),
         spied(the_fixed_seed_is_its_bytes),
+        spied(the_flag_of_any_seed_stays_with_the_fixed_seed),
         spied(recorded_filters_answer_as_recorded_and_keep_their_bytes),
         spied(the_same_items_make_the_recorded_bytes),
         spied(a_loaded_filter_grows_by_valkey_blooms_rules),

@@ -212,8 +212,8 @@ static void counting_takes_at_most_4_05_times_the_bytes_of_classic(void **state)
             assert_true(sizing_by_error(n, RATES[p], CLASSIC, &classic));
             assert_true(sizing_by_error(n, RATES[p], COUNTING, &counting));
             assert_true(classic.nbits == counting.nbits && classic.nhashes == counting.nhashes);
-            double times = (double)layer_bytes_as(counting.nbits, LAYOUT_COUNTING) /
-                           (double)layer_bytes_as(classic.nbits, LAYOUT_CLASSIC);
+            double times = (double)layout_bytes(LAYOUT_COUNTING, counting.nbits) /
+                           (double)layout_bytes(LAYOUT_CLASSIC, classic.nbits);
             assert_true(times <= 4.05 && times > 3.9);
         }
     }

@@ -4,7 +4,7 @@
 #ifndef BLOOMPORT_TESTS_WINDOWS_H
 #define BLOOMPORT_TESTS_WINDOWS_H
 
-#include "module/core/window.h"
+#include "module/core/filter/window.h"
 #include "tests/unit/helpers.h"
 
 /* Some time in 2023. */

@@ -32,7 +32,7 @@ _bloomport() {
     pull) words='--expansion --format --variant --output --key --redisson --replace --host --port --socket --url --db --user --pass --tls --cacert --cacertdir --cert --tls-key --sni --insecure --insecure-name --timeout --cluster --quiet --help ' ;;
     add) words='--null --hex --column --delimiter --from-line --error --bits-per-key --capacity --expansion --layout --key --nocreate --host --port --socket --url --db --user --pass --tls --cacert --cacertdir --cert --tls-key --sni --insecure --insecure-name --timeout --cluster --quiet --help ' ;;
     copy) words='--key --from --to --key-to --merge --replace --cacert --cacertdir --cert --tls-key --insecure --insecure-name --timeout --cluster --quiet --help ' ;;
-    list) words='--json --host --port --socket --url --db --user --pass --tls --cacert --cacertdir --cert --tls-key --sni --insecure --insecure-name --timeout --cluster --sort --state --watch --quiet --help ' ;;
+    list) words='--json --host --port --socket --url --db --user --pass --tls --cacert --cacertdir --cert --tls-key --sni --insecure --insecure-name --timeout --cluster --sort --state --quiet --help ' ;;
     size) words='--items --capacity --bits --memory --error --bits-per-key --layout --hash --window --generations --json --help ' ;;
     completion) words='--help ' ;;
     esac

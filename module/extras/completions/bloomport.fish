@@ -222,7 +222,6 @@ complete -c bloomport -n '__fish_seen_subcommand_from list' -l timeout -x -d 'gi
 complete -c bloomport -n '__fish_seen_subcommand_from list' -l cluster -d 'find the node of a cluster that has the key'
 complete -c bloomport -n '__fish_seen_subcommand_from list' -l sort -x -a 'state utilisation key items capacity error bytes' -d 'state (default: what needs action first), utilisation, key, items, capacity, error, bytes'
 complete -c bloomport -n '__fish_seen_subcommand_from list' -l state -x -a 'overfilled full nearly-full many-layers clock-behind ok' -d 'only those: overfilled, full, nearly-full, many-layers, clock-behind, ok, with commas'
-complete -c bloomport -n '__fish_seen_subcommand_from list' -l watch -d 'again and again, every 2 seconds by default'
 complete -c bloomport -n '__fish_seen_subcommand_from list' -s q -l quiet -d 'print nothing: status 1 says that a filter is full or overfilled'
 complete -c bloomport -n '__fish_seen_subcommand_from list' -l help -d 'this text'
 complete -c bloomport -n __fish_use_subcommand -f -a size -d 'the calculator: any two numbers give the rest'

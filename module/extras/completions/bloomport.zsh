@@ -255,7 +255,6 @@ _bloomport() {
         '--cluster[find the node of a cluster that has the key]' \
         '--sort=[state (default: what needs action first), utilisation, key, items, capacity, error, bytes]:order:(state utilisation key items capacity error bytes)' \
         '--state=[only those: overfilled, full, nearly-full, many-layers, clock-behind, ok, with commas]:states:(overfilled full nearly-full many-layers clock-behind ok)' \
-        '--watch[again and again, every 2 seconds by default]' \
         '(-q --quiet)'{-q,--quiet}'[print nothing: status 1 says that a filter is full or overfilled]' \
         '--help[this text]' \
         '*:file:_files' ;;

@@ -1,5 +1,5 @@
 // MurmurHash3 of a Uint8Array, as published, and the variants that Spark and Cassandra have of its tail:
-// module/core/murmur3.c in JavaScript.
+// module/core/hash/murmur3.c in JavaScript.
 
 import { rotl, u64 } from "./xxh64.js";
 

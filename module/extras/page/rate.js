@@ -1,4 +1,4 @@
-// module/core/rate.c in JavaScript: the false-positive rate of a layer, term by term as there,
+// module/core/math/rate.c in JavaScript: the false-positive rate of a layer, term by term as there,
 // where every term is explained. Here for arrays below 2^53 bits, which Number holds.
 
 import { exp, ln, pow } from "./real.js";
@@ -228,7 +228,7 @@ function equalSums(k, f) {
 /** The rate of a layer with so many set bits of m, of a scheme. */
 export function rateNow(ones, m, k, scheme) {
   const walk = WALK_OF[scheme] ?? "WRAPS", f = ones / m;
-  if (f >= 1) return 1;
+  if (f >= 1 || f <= 0) return f >= 1 ? 1 : 0;
   if (walk === "FREE" || k > 30) return independentRate(f, k);
   const s = shapeOf(m, k, walk !== "STRAIGHT");
   s.n = itemsOfFill(s, f);

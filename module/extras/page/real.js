@@ -1,4 +1,4 @@
-// module/core/real.h in JavaScript: logarithm and exponential from + - * / alone, step by step as
+// module/core/math/real.h in JavaScript: logarithm and exponential from + - * / alone, step by step as
 // there, so that the page's sizes are the server's to the last bit. Browsers' own Math.log and
 // Math.exp differ in the last digit.
 

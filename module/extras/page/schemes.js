@@ -1,4 +1,4 @@
-// Schemes: how an item becomes the positions of its bits (module/core/scheme.c). Each takes the item's
+// Schemes: how an item becomes the positions of its bits (module/core/hash/scheme.c). Each takes the item's
 // bytes, the seed in the file and m, and gives the function whose value for i = 0n, 1n, ..., modulo m,
 // is position i. Those with large hash functions are not here: ROCKSDB and REDISSON. SIP13's seed is its 32
 // bytes of keys.

@@ -1,4 +1,4 @@
-// module/core/sizing.c, and the growth of filter.c, in JavaScript: what BF.RESERVE will make of its
+// module/core/math/sizing.c, and the growth of filter.c, in JavaScript: what BF.RESERVE will make of its
 // arguments, bit for bit (tests/page compares). Number holds no sizes from 2^53 bits on (a petabyte).
 // A function returns null for such a size, and for one that the layout cannot address.
 

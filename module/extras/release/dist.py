@@ -38,7 +38,7 @@ FROM_PACKAGE = {
     "share/doc/bloomport/examples/bloomport.conf": "bloomport.conf", "share/doc/bloomport/copyright": "COPYRIGHT"}
 # From the sources, under the same names: the documents, and what they link to and tell a user to use.
 FROM_SOURCE = ["LICENSE", "README.md", "module/docs", "module/extras/monitoring", "module/extras/container", "rdb/FORMAT.md",
-               "tests/README.md", "tests/recipes", "tests/bench/speed.svg", ".github/CONTRIBUTING.md", ".github/SECURITY.md"]
+               "tests/README.md", "tests/RESULTS.md", "tests/recipes", "tests/bench/speed.svg", ".github/CONTRIBUTING.md", ".github/SECURITY.md"]
 
 
 def read(path):
