@@ -96,10 +96,10 @@ struct madd {
 };
 
 /* Counts the next item. As long as all items changed the filter, the command's own arguments are
- * the list of them. The first item that did not starts a separate list. */
+ * the list of them. The first item that did not starts a separate list; a single one needs none. */
 static void count_item(struct madd *m, bool is_changing) {
     struct adding *a = &m->adding;
-    if (!is_changing && !m->changing) {
+    if (!is_changing && !m->changing && m->args.n > 1) {
         m->changing = RedisModule_Alloc(m->args.n * sizeof(*m->changing));
         memcpy(m->changing, m->args.items, a->nchanging * sizeof(*m->changing));
     }

@@ -8,6 +8,43 @@
 #include <stdio.h>
 #include <string.h>
 
+/* ---- Lists of words ------------------------------------------------------------------------- */
+
+struct list {
+    RedisModuleString **word;
+    size_t n;
+};
+
+/* The server first makes a list with room for one word per letter of the format, and a longer one
+ * for each "v". So a short command has an "s" for every word. (In BF.INSERT of five items the
+ * longer list took 500 instructions.) */
+#define FEW 16
+static const char FEW_FORMAT[] = "ssssssssssssssss"; // FEW letters
+
+/* The format ends the list; the words after its end are not read. */
+static void replicate_few(RedisModuleCtx *ctx, const char *command, RedisModuleString *const *w,
+                          size_t n) {
+    RedisModule_Replicate(ctx, command, FEW_FORMAT + FEW - n, w[0], w[1], w[2], w[3], w[4], w[5],
+                          w[6], w[7], w[8], w[9], w[10], w[11], w[12], w[13], w[14], w[15]);
+}
+
+/* The command, the key's name, and two lists of words; the second may be empty. */
+static void replicate_lists(RedisModuleCtx *ctx, const char *command, RedisModuleString *name,
+                            struct list a, struct list b) {
+    size_t n = 1 + a.n + b.n;
+    if (n > FEW) {
+        const char *format = b.n > 0 ? "svv" : "sv";
+        RedisModule_Replicate(ctx, command, format, name, a.word, a.n, b.word, b.n);
+        return;
+    }
+    RedisModuleString *words[FEW] = {name};
+    for (size_t i = 0; i < a.n; i++) words[1 + i] = a.word[i];
+    for (size_t i = 0; i < b.n; i++) words[1 + a.n + i] = b.word[i];
+    replicate_few(ctx, command, words, n);
+}
+
+static const struct list NO_WORDS = {NULL, 0};
+
 /* ---- A new filter --------------------------------------------------------------------------- */
 
 /* The words of a command, for RedisModule_Replicate. They belong to no command's context. */
@@ -129,19 +166,18 @@ static struct {
 
 static bool is_worth_keeping(const struct creation *creation) {
     const struct filter_params *params = &creation->params;
-    return creation->expires == 0 && params->scheme != SCHEME_SIP13 &&
-           !origin_row(params->origin)->is_foreign;
+    return creation->expires == 0 && params->scheme != SCHEME_SIP13;
 }
 
 /* The words that `add` makes for a creation. *room has those that are not kept; the caller clears
  * it afterwards. */
-static const struct words *words_of(const struct creation *creation,
-                                    void (*add)(struct words *, const struct creation *),
-                                    struct words *room) {
+static struct list words_of(const struct creation *creation,
+                            void (*add)(struct words *, const struct creation *),
+                            struct words *room) {
     room->n = 0;
     if (!is_worth_keeping(creation)) {
         add(room, creation);
-        return room;
+        return (struct list){room->word, room->n};
     }
     if (kept.add != add || !filter_params_are_equal(&kept.params, &creation->params)) {
         words_clear(&kept.words);
@@ -149,7 +185,7 @@ static const struct words *words_of(const struct creation *creation,
         kept.add = add;
         kept.params = creation->params;
     }
-    return &kept.words;
+    return (struct list){kept.words.word, kept.words.n};
 }
 
 static void insert_nothing(RedisModuleCtx *ctx, RedisModuleString *name,
@@ -167,21 +203,16 @@ void replicate_reserve(RedisModuleCtx *ctx, RedisModuleString *name,
         return;
     }
     struct words room;
-    const struct words *words = words_of(creation, add_reserve_words, &room);
-    RedisModule_Replicate(ctx, "BF.RESERVE", "sv", name, words->word, words->n);
+    struct list words = words_of(creation, add_reserve_words, &room);
+    replicate_lists(ctx, "BF.RESERVE", name, words, NO_WORDS);
     words_clear(&room);
 }
 
-/* An "s" for a single item: the server copies its list of words for each "v" of more than one. */
 void replicate_creation(RedisModuleCtx *ctx, RedisModuleString *name,
                         const struct creation *creation, RedisModuleString **items, size_t n) {
     struct words room;
-    const struct words *words = words_of(creation, add_insert_words, &room);
-    if (n == 1) {
-        RedisModule_Replicate(ctx, "BF.INSERT", "svs", name, words->word, words->n, items[0]);
-    } else {
-        RedisModule_Replicate(ctx, "BF.INSERT", "svv", name, words->word, words->n, items, n);
-    }
+    struct list words = words_of(creation, add_insert_words, &room);
+    replicate_lists(ctx, "BF.INSERT", name, words, (struct list){items, n});
     words_clear(&room);
 }
 
@@ -264,7 +295,7 @@ void replicate_added(RedisModuleCtx *ctx, RedisModuleString *name, RedisModuleSt
     if (sent && is_canonical(sent, nsent, n)) {
         RedisModule_ReplicateVerbatim(ctx);
     } else {
-        RedisModule_Replicate(ctx, "BF.MADD", "sv", name, items, n);
+        replicate_lists(ctx, "BF.MADD", name, (struct list){items, n}, NO_WORDS);
     }
 }
 

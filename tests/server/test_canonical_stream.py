@@ -242,6 +242,16 @@ def test_a_creation_by_a_changed_setting_has_the_settings_words(call, stream):
         assert call("BF.INFO", "k%d" % i, "CAPACITY").plain == [int(size)]
 
 
+def test_no_item_is_lost_whatever_their_number(call, stream):
+    for n in range(1, 20):
+        items = ["i%d" % i for i in range(n)]
+        created = insert(call, "c%d" % n, BASE, items)
+        assert call("BF.RESERVE", "k%d" % n, "0.001", "100") == OK
+        assert call("BF.INSERT", "k%d" % n, "NOCREATE", "ITEMS", *items).plain == [1] * n
+        first, _, last = map(words_of, stream.take())
+        assert (first, last) == (created, ["BF.MADD", "k%d" % n, *items])
+
+
 # ---- Nothing acknowledged is lost ----------------------------------------------------------------
 
 

@@ -6,7 +6,8 @@
 
 /* Whether each bit of an item can be computed without the others. The layers of a filter agree. */
 static inline bool has_single_bits(const struct layer *layer) {
-    return layer->layout == LAYOUT_CLASSIC &&
+    const struct layout_row *row = layout_row((enum layout)layer->layout);
+    return !row->has_blocks && !row->has_counters &&
            (layer->rule == RULE_STRIDE || layer->rule == RULE_SIP13);
 }
 
@@ -14,25 +15,31 @@ static inline bool is_set(const struct layer *layer, uint64_t position) {
     return layer->bits[position >> 3] >> (position & 7) & 1;
 }
 
-/* Value i of the item's walk. */
+/* Value i of the item's walk, shifted as the scheme says: its position is it modulo m. */
 static inline uint64_t value_of(const struct layer *layer, struct hash hash, uint32_t i) {
-    return layer->rule == RULE_SIP13 ? scheme_sip13_value(hash, i) : hash.a + i * hash.b;
+    uint64_t value = layer->rule == RULE_SIP13 ? scheme_sip13_value(hash, i) : hash.a + i * hash.b;
+    return value >> layer->shift;
 }
 
 /* The position of a value, whose line is prefetched. */
 static inline uint64_t locate(const struct layer *layer, uint64_t value) {
-    uint64_t position = layer_position(layer, value);
+    uint64_t position = layer_modulo(layer, value);
     prefetch_line(layer->bits + (position >> 3));
     return position;
 }
 
-/* The positions of the bits i and i + 1. Where a layer has fewer bits, bit 0 stands for those that
- * are missing: a layer is looked at again only if that is set. */
-static inline void locate_two(const struct layer *layer, const uint64_t values[CHAIN_VALUES],
-                              uint32_t i, uint64_t positions[2]) {
-    uint32_t k = layer->nhashes;
-    positions[0] = locate(layer, k > i ? values[i] : values[0]);
-    positions[1] = locate(layer, k > i + 1 ? values[i + 1] : values[0]);
+/* The positions of the bits 0 and 1, or 2 and 3. Where a layer has fewer bits, bit 0 stands for
+ * those that are missing: a layer is looked at again only if that is set. */
+static inline void locate_first(const struct layer *layer, const uint64_t values[CHAIN_VALUES],
+                                uint64_t positions[2]) {
+    positions[0] = locate(layer, values[0]);
+    positions[1] = locate(layer, layer->nhashes > 1 ? values[1] : values[0]);
+}
+
+static inline void locate_next(const struct layer *layer, const uint64_t values[CHAIN_VALUES],
+                               uint64_t positions[2]) {
+    positions[0] = locate(layer, layer->nhashes > 2 ? values[2] : values[0]);
+    positions[1] = locate(layer, layer->nhashes > 3 ? values[3] : values[0]);
 }
 
 static inline bool has_two(const struct layer *layer, const uint64_t positions[2]) {
@@ -67,11 +74,7 @@ static bool contains_rest(const struct layer *layer, struct hash hash) {
 
 /* ---- The steps ------------------------------------------------------------------------------ */
 
-/* Layer j of a probe, the newest first: that is the largest, and has the items added last. */
-static inline const struct layer *layer_at(const struct chain_probe *probe, uint32_t j) {
-    return &probe->layers[probe->nlayers - 1 - j];
-}
-
+/* The newest layer comes first: it is the largest, and holds the items that were added last. */
 void chain_first(struct chain_probe *probe, const struct layer *layers, uint32_t nlayers,
                  struct hash hash) {
     probe->hash = hash;
@@ -79,26 +82,25 @@ void chain_first(struct chain_probe *probe, const struct layer *layers, uint32_t
     probe->nlayers = nlayers;
     probe->has_single_bits = has_single_bits(layers);
     if (!probe->has_single_bits) {
-        for (uint32_t j = 0; j < nlayers; j++) layer_prefetch_first(layer_at(probe, j), hash);
+        for (uint32_t i = nlayers; i-- > 0;) layer_prefetch_first(&layers[i], hash);
         return;
     }
     for (uint32_t i = 0; i < CHAIN_VALUES; i++) probe->values[i] = value_of(layers, hash, i);
-    for (uint32_t j = 0; j < nlayers; j++) {
-        locate_two(layer_at(probe, j), probe->values, 0, probe->two[j]);
-    }
+    const struct layer *layer = layers + nlayers;
+    for (uint32_t j = 0; j < nlayers; j++) locate_first(--layer, probe->values, probe->two[j]);
 }
 
 void chain_second(struct chain_probe *probe) {
     uint32_t nleft = 0;
     if (!probe->has_single_bits) return;
+    const struct layer *layer = probe->layers + probe->nlayers;
     for (uint32_t j = 0; j < probe->nlayers; j++) {
-        const struct layer *layer = layer_at(probe, j);
-        probe->left[nleft] = layer;
+        probe->left[nleft] = --layer;
         nleft += has_two(layer, probe->two[j]);
     }
     probe->nleft = nleft;
     for (uint32_t j = 0; j < nleft; j++) {
-        locate_two(probe->left[j], probe->values, 2, probe->two[j]);
+        locate_next(probe->left[j], probe->values, probe->two[j]);
     }
 }
 
@@ -154,8 +156,8 @@ static void recent_first(struct recent *recent, const struct layer *layers, uint
     recent->nlayers = nlayers < RECENT_LAYERS ? nlayers : RECENT_LAYERS;
     for (uint32_t j = 0; j < recent->nlayers; j++) {
         const struct layer *layer = &layers[nlayers - 1 - j];
-        locate_two(layer, values, 0, recent->two[j]);
-        locate_two(layer, values, 2, recent->more[j]);
+        locate_first(layer, values, recent->two[j]);
+        locate_next(layer, values, recent->more[j]);
     }
 }
 

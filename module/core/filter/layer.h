@@ -98,14 +98,18 @@ static inline uint64_t layer_array_bytes(const struct layer *layer) {
     return layout_bytes((enum layout)layer->layout, layer->nbits);
 }
 
-/* (value >> shift) mod m, without a division. With inverse = floor((2^64-1)/m), x*inverse/2^64 is
- * less than x/m by under 1. So the quotient is exact or one too small, and one subtraction corrects
- * it. The two multiplications overlap with those of the next position; a division would not. */
-static inline uint64_t layer_position(const struct layer *layer, uint64_t value) {
-    uint64_t x = value >> layer->shift;
+/* x mod m, without a division. With inverse = floor((2^64-1)/m), x*inverse/2^64 is less than x/m by
+ * under 1. So the quotient is exact or one too small, and one subtraction corrects it. The two
+ * multiplications overlap with those of the next position; a division would not. */
+static inline uint64_t layer_modulo(const struct layer *layer, uint64_t x) {
     uint64_t quotient = (uint64_t)(((unsigned __int128)x * layer->inverse) >> 64);
     uint64_t rest = x - quotient * layer->nbits;
     return rest >= layer->nbits ? rest - layer->nbits : rest;
+}
+
+/* The position of a walk's value: (value >> shift) mod m. */
+static inline uint64_t layer_position(const struct layer *layer, uint64_t value) {
+    return layer_modulo(layer, value >> layer->shift);
 }
 
 /* Sets nbits and inverse. */
