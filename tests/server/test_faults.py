@@ -303,7 +303,7 @@ def test_restore_without_memory_is_refused(call):
                 assert reply == error("ERR Bad data format") and look(call) == state, n
                 assert call(*words) == OK
             assert look(call) == expected
-        assert refused >= 3
+        assert refused >= (1 if before == FULL else 3)  # a short record is loaded into one allocation
 
 
 def test_chunks_without_memory_are_refused_and_can_come_again(call):
