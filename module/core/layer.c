@@ -436,10 +436,15 @@ static uint64_t reach(const struct layer *layer) {
     return scheme_reach((enum scheme)layer->scheme, layer->nbits);
 }
 
+/* The items that leave so many set bits: -(m/k) ln(1 - ones/m). */
+static double items_of_ones(const struct layer *layer, double ones) {
+    double m = (double)reach(layer);
+    return -m / layer->nhashes * real_ln(1 - ones / m);
+}
+
 double layer_estimate(const struct layer *layer) {
     if (layer->ones >= reach(layer)) return (double)reach(layer);
-    double m = (double)reach(layer);
-    return -m / layer->nhashes * real_ln(1 - (double)layer->ones / m);
+    return items_of_ones(layer, (double)layer->ones);
 }
 
 uint64_t layer_estimate_items(const struct layer *layer) {
@@ -466,7 +471,8 @@ static enum rate_walk walk_kind(const struct layer *layer) {
     }
 }
 
-double layer_error_rate_at(const struct layer *layer, double ones) {
+/* The rate of items by their positions. */
+static double rate_by_positions(const struct layer *layer, double ones) {
     double fill = ones / (double)reach(layer);
     uint64_t nlines = layer->nbits / SCHEME_LINE_BITS;
     if (layer->layout == LAYOUT_BLOCKED) {
@@ -475,6 +481,15 @@ double layer_error_rate_at(const struct layer *layer, double ones) {
     if (layer->rule == RULE_LINE) return rate_lines_now(fill, nlines, layer->nhashes);
     if (layer->rule == RULE_LINE4) return rate_lines4_now(fill, nlines, layer->nhashes);
     return rate_now(ones, reach(layer), layer->nhashes, walk_kind(layer));
+}
+
+/* Where an item's words follow from 32 bits, another item has the same words once in 2^32. */
+double layer_error_rate_at(const struct layer *layer, double ones) {
+    double rate = rate_by_positions(layer, ones);
+    bool is_narrow = layer->scheme == SCHEME_LEVELDB || layer->scheme == SCHEME_ROCKSDB4;
+    if (!is_narrow || rate >= 1 || ones <= 0) return rate;
+    rate += (1 - rate) * items_of_ones(layer, ones) / 4294967296.0;
+    return rate < 1 ? rate : 1;
 }
 
 double layer_current_error_rate(const struct layer *layer) {

@@ -77,7 +77,8 @@ static struct filter *stated_empty(const struct stated_cell *cell) {
 static struct hash stated_item(const struct layer *layer, struct stated_random *r) {
     static uint64_t item;
     item = stated_next(r);
-    return layer_hash(layer, &STATED_SEED, &item, sizeof item);
+    return layer_hash_as((enum layout)layer->layout, (enum scheme)layer->scheme, &STATED_SEED,
+                         &item, sizeof item);
 }
 
 static struct filter *stated_filled(const struct stated_cell *cell, uint64_t items,

@@ -294,7 +294,7 @@ static void the_block_of_parquet_mr_for_a0_to_a9_comes_out_byte_by_byte(void **s
         assert_int_equal(layer_init(&layer, (struct sizing){256, 8}, BLOCKED, 10, 0.5), STATUS_OK);
         for (char i = '0'; i <= '9'; i++) {
             char item[2] = {'a', i};
-            assert_true(layer_add(&layer, scheme_hash(SCHEME_XXH64, NULL, item, 2)).added);
+            assert_true(layer_add(&layer, scheme_hash(SCHEME_XXH64, NULL, item, 2)).answer);
         }
         assert_memory_equal(layer.bits, PUBLISHED, sizeof PUBLISHED);
         assert_true(layer.items == 10 && layer.ones == layer_count_ones(&layer));
@@ -340,7 +340,7 @@ static void layer_counts_agree_with_the_naive_model(void **state) {
             struct hash hash = {random_hash(&r), rng_next(&r)}; // the second word has no part in it
             unsigned fresh = model_add(&model, hash.a);
             assert_int_equal(layer_contains(&layer, hash), fresh == 0);
-            assert_int_equal(layer_add(&layer, hash).added, fresh != 0);
+            assert_int_equal(layer_add(&layer, hash).answer, fresh != 0);
             ones += fresh;
             items += fresh != 0;
         }

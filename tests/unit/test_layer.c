@@ -104,7 +104,7 @@ static struct hash random_hash(struct rng *r) {
 static void random_adds_on(struct layer *layer, struct model *model, struct rng *r) {
     for (int i = 0; i < 60; i++) {
         struct hash hash = random_hash(r);
-        assert_int_equal(layer_add(layer, hash).added, model_add(model, hash));
+        assert_int_equal(layer_add(layer, hash).answer, model_add(model, hash));
     }
     assert_agree(layer, model);
 }
@@ -152,7 +152,7 @@ static void second_adds_on(struct layer *layer, struct model *model, struct rng 
         struct hash hash = random_hash(r);
         layer_add(layer, hash);
         model_add(model, hash);
-        assert_false(layer_add(layer, hash).added);
+        assert_false(layer_add(layer, hash).answer);
     }
     assert_agree(layer, model);
 }
@@ -291,7 +291,7 @@ static void positions_beyond_2_to_the_32_are_reached(void **state) {
     }
     struct layer layer = new_layer(UINT64_C(5000000000), 2);
     struct hash high = {UINT64_C(4999999999), UINT64_C(4999999998)}; // then 9999999997 mod m
-    assert_true(layer_add(&layer, high).added);
+    assert_true(layer_add(&layer, high).answer);
     assert_true(layer_bit(&layer, UINT64_C(4999999999)));
     assert_true(layer_bit(&layer, UINT64_C(4999999997)));
     assert_true(layer.ones == 2);

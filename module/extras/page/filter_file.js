@@ -191,6 +191,14 @@ class FilterFile {
 
   /** The false-positive rate now, as BF.STATS has it. */
   get currentErrorRate() {
+    const rate = this.rateByPositions, { ones, reach, k } = this;
+    // Where an item's words follow from 32 bits, another item has the same once in 2^32.
+    const isNarrow = this.scheme === "LEVELDB" || this.scheme === "ROCKSDB4";
+    if (!isNarrow || rate >= 1 || ones <= 0) return rate;
+    return Math.min(1, rate + ((1 - rate) * ((-reach / k) * ln(1 - ones / reach))) / 4294967296.0);
+  }
+
+  get rateByPositions() {
     const { ones, reach, m, k } = this;
     if (this.blocked) return rateBlockedNow(this.fill, m / BLOCK);
     if (this.scheme === "ROCKSDB") return rateLinesNow(this.fill, m / LINE, k);
