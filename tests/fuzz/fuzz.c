@@ -126,7 +126,8 @@ static void check_window(const struct filter *f) {
 }
 
 void fuzz_check(const struct filter *f) {
-    CLAIM(f->form == 0 && f->nlayers >= 1 && (f->expansion <= 32768 || filter_is_foreign(f)));
+    CLAIM(f->form == 0 && f->nlayers >= 1);
+    CLAIM(f->expansion <= limits_max_expansion(f->scheme) || filter_is_foreign(f));
     CLAIM(f->bits_per_key == 0
               ? f->error_rate > 0 && f->error_rate < 1
               : f->error_rate == 0 && f->bits_per_key >= 1 && f->bits_per_key <= 256);
@@ -298,7 +299,13 @@ static void look_up(const struct filter *filter) {
     }
 }
 
-/* Adds one item, and grows the filter if it must. A window counts the adds that changed it. */
+/* Whether the items are the adds that changed the filter, not those that found their item absent.
+ */
+static bool counts_changes(const struct filter *filter) {
+    return filter->window || filter->layout == LAYOUT_COUNTING;
+}
+
+/* Adds one item, and grows the filter if it must. */
 static enum status add_one(struct filter *filter, uint16_t item) {
     struct hash hash = filter_hash(filter, &item, sizeof(item));
     bool known = filter_contains(filter, hash);
@@ -309,7 +316,7 @@ static enum status add_one(struct filter *filter, uint16_t item) {
     if (st == STATUS_OK && !filter_contains(filter, hash)) st = filter_add(filter, hash, &outcome);
     CLAIM(st == STATUS_OK ? filter_contains(filter, hash) : !known || filter->window);
     if (st != STATUS_OK) return st;
-    bool counts = filter->window ? outcome.changed : outcome.answer;
+    bool counts = counts_changes(filter) ? outcome.changed : outcome.answer;
     CLAIM(filter_items(filter) == items + counts);
     return st;
 }
@@ -330,7 +337,7 @@ static void add(struct filter *filter) {
         items += added[i];
         CLAIM(filter_contains(filter, hashes[i]));
     }
-    CLAIM(filter->window ? filter_items(filter) >= items : filter_items(filter) == items);
+    CLAIM(counts_changes(filter) ? filter_items(filter) >= items : filter_items(filter) == items);
 }
 
 /* Begins the next generation of a window, if a filter can have it; removes items of COUNTING. */

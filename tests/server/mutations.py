@@ -10,7 +10,7 @@ import struct
 import sys
 from pathlib import Path
 
-from filters import FIXED, LAYER, PORTABLE, Layer, count_ones, header
+from filters import FIXED, LAYER, PORTABLE, SHORT_RECORD, Layer, count_ones, header, short_record
 from bloom_model import xxh64
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "golden"))
@@ -62,10 +62,13 @@ def blind(source, data):
 
 FIELDS = ((8, 4), (12, 1), (13, 1), (14, 2), (16, 4), (20, 4), (24, 8), (32, 8), (40, 8))
 LAYER_FIELDS = ((0, 8), (8, 8), (16, 8), (24, 8), (32, 4), (36, 8))
+SHORT_FIELDS = ((0, 1), (1, 1), (2, 2), (4, 2), (6, 2), (8, 2), (10, 8), (18, 1))
 
 
 def field(source, data):
     """One field of a header (or of data as long) set to an edge value, checksum repaired."""
+    if data[:1] == b"\3" and len(data) >= SHORT_RECORD.size + 5:
+        return short_field(source, bytearray(data[:-4]))
     if len(data) < FIXED.size + 8:
         return flip(source, data)
     data = bytearray(data)
@@ -78,6 +81,14 @@ def field(source, data):
         is_real = size == 8 and source.random() < 0.4
         data[at : at + size] = struct.pack("<d", source.choice(REALS)) if is_real else number(source, size)
     return repaired(bytes(data))
+
+
+def short_field(source, data):
+    """The same of a short record, which comes without its checksum."""
+    at, size = source.choice(SHORT_FIELDS)
+    is_real = size == 8 and source.random() < 0.8
+    data[at : at + size] = struct.pack("<d", source.choice(REALS)) if is_real else number(source, size)
+    return bytes(data) + struct.pack("<I", xxh64(bytes(data), 0) & 0xFFFFFFFF)
 
 
 def repaired(data):
@@ -106,6 +117,10 @@ def invented(source):
         fields.update(error_rate=0.0, bits_per_key=source.choice((1.0, 10.0, 256.0)))
     if source.random() < 0.2:
         fields.update(flags=source.choice((1, 2, 3)), loaded=source.randrange(sum(map(len, arrays)) + 1))
+    if len(layers) == 1 and not blocked and source.random() < 0.5:
+        (layer,), (bits,) = layers, arrays
+        return [short_record(bits, k=layer.k, m=layer.m, capacity=min(layer.capacity, 65535), items=layer.items,
+                             expansion=fields["expansion"], error_rate=source.choice(REALS))]  # fmt: skip
     strings = [header(layers, **fields)]
     for layer, bits in zip(layers, arrays):
         strings += [PORTABLE.pack(layer.k, layer.m), *pieces(source, bits)]
