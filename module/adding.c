@@ -32,7 +32,7 @@ static enum status find_shape(const struct filter_params *params) {
     last.is_set = st == STATUS_OK;
     if (!last.is_set) return st;
     last.params = *params;
-    last.filter.safe_fill = measure_safe_fill(&last.filter);
+    last.filter.safe_fill = measure_safe_fill(&last.filter, NULL);
     return STATUS_OK;
 }
 

@@ -170,7 +170,7 @@ int cmd_del(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
     }
     if (nchanging > 0) {
         // A removal, unlike an add, may end the state `overfilled`.
-        if (key.filter->safe_fill < 0) measure_settle_fill(key.filter);
+        if (key.filter->safe_fill < 0) measure_settle_fill(key.filter, NULL);
         replicate_removed(ctx, argv[1], changing, nchanging);
         key_close_changed(&key, "bf.del");
     } else {

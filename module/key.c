@@ -275,7 +275,7 @@ static void settle_fill(const struct key *key) {
     if (has_only_added || key->is_partial) {
         measure_note_add(key->filter);
     } else {
-        measure_settle_fill(key->filter);
+        measure_settle_fill(key->filter, NULL);
     }
 }
 

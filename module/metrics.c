@@ -18,7 +18,7 @@ static struct usage usage_of(const void *value) {
 
 void metrics_hold(void *value) {
     struct usage none = {0};
-    if (!packed_is_packed(value)) measure_settle_fill(value);
+    if (!packed_is_packed(value)) measure_settle_fill(value, NULL);
     metrics_settle(&none, usage_of(value));
 }
 

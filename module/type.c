@@ -180,8 +180,10 @@ static void *load_value(RedisModuleIO *io, const char **fault) {
     void *value = NULL;
     struct filter *filter = NULL;
     if (short_record_begins(bytes, len)) {
+        static struct measure_memo memo; // values are loaded in the main thread
         uint64_t most = config_max_loaded_bytes();
-        *fault = fault_of(short_record_decode(bytes, len, most, &value), "a damaged short record");
+        *fault = fault_of(short_record_decode(bytes, len, most, &memo, &value),
+                          "a damaged short record");
     } else {
         filter = decode_header(bytes, len, fault);
     }

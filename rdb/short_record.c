@@ -68,10 +68,11 @@ static bool is_sound(struct filter *filter) {
 }
 
 enum status short_record_decode(const uint8_t *bytes, size_t len, uint64_t max_bytes,
-                                void **value) {
+                                struct measure_memo *memo, void **value) {
     struct packed_view view;
     if (!open_record(bytes, len, &view) || !is_sound(&view.filter)) return STATUS_CORRUPT;
     if (filter_size_bytes(&view.filter) > max_bytes) return STATUS_NOMEM;
+    measure_settle_fill(&view.filter, memo);
     void *packed = packed_copy(&view.filter);
     if (!packed) return STATUS_NOMEM;
     *value = packed;

@@ -16,6 +16,7 @@
 #define BLOOMPORT_SHORT_RECORD_H
 
 #include "module/core/filter/packed.h"
+#include "module/core/measure.h"
 #include "module/core/status.h"
 
 #include <stdbool.h>
@@ -34,9 +35,10 @@ static inline bool short_record_begins(const uint8_t *bytes, size_t len) {
     return len > 0 && bytes[0] == 3;
 }
 
-/* Makes the packed value that the record describes.
+/* Makes the packed value that the record describes. The memo is for measure_safe_fill, or NULL.
  * STATUS_CORRUPT: the bytes are no short record, or one that contradicts itself.
  * STATUS_NOMEM: the filter would be larger than max_bytes, or there is no memory. */
-enum status short_record_decode(const uint8_t *bytes, size_t len, uint64_t max_bytes, void **value);
+enum status short_record_decode(const uint8_t *bytes, size_t len, uint64_t max_bytes,
+                                struct measure_memo *memo, void **value);
 
 #endif

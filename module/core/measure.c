@@ -101,45 +101,37 @@ static float find_safe_fill(const struct filter *filter, double before, double m
     return (float)low;
 }
 
-/* The safe fill of a filter of one layer depends on these alone. */
-struct shape {
-    double most;
-    uint64_t nbits;
-    uint32_t nhashes;
-    uint8_t layout, scheme;
-};
-
-static bool is_same_shape(const struct shape *a, const struct shape *b) {
-    return a->most == b->most && a->nbits == b->nbits && a->nhashes == b->nhashes &&
-           a->layout == b->layout && a->scheme == b->scheme;
+static bool is_remembered(const struct measure_memo *memo, const struct layer *layer, double most) {
+    return memo->most == most && memo->nbits == layer->nbits && memo->nhashes == layer->nhashes &&
+           memo->layout == layer->layout && memo->scheme == layer->scheme;
 }
 
-/* Small filters mostly have one shape. Finding the fill would take a quarter of the time in which
- * one of them is loaded, so each thread keeps its last answer. */
-static float safe_fill_of_shape(const struct filter *filter, double most) {
-    static _Thread_local struct shape last; // nbits is 0: no shape
-    static _Thread_local float fill;
+static float safe_fill_of_one(const struct filter *filter, double most, struct measure_memo *memo) {
     const struct layer *layer = &filter->layers[0];
-    struct shape shape = {most, layer->nbits, layer->nhashes, layer->layout, layer->scheme};
-    if (!is_same_shape(&shape, &last)) {
-        fill = find_safe_fill(filter, 0, most);
-        last = shape;
+    if (!memo) return find_safe_fill(filter, 0, most);
+    if (!is_remembered(memo, layer, most)) {
+        *memo = (struct measure_memo){.most = most,
+                                      .nbits = layer->nbits,
+                                      .nhashes = layer->nhashes,
+                                      .layout = layer->layout,
+                                      .scheme = layer->scheme,
+                                      .fill = find_safe_fill(filter, 0, most)};
     }
-    return fill;
+    return memo->fill;
 }
 
 /* The 0.999 is for rounding, which is far smaller. */
-float measure_safe_fill(const struct filter *filter) {
+float measure_safe_fill(const struct filter *filter, struct measure_memo *memo) {
     double most = 0.999 * most_rate(filter);
-    if (filter->nlayers == 1) return safe_fill_of_shape(filter, most);
+    if (filter->nlayers == 1) return safe_fill_of_one(filter, most, memo);
     struct filter older = *filter;
     older.nlayers--;
     double before = rate_of_layers(&older, least_ones);
     return before < most ? find_safe_fill(filter, before, most) : 0;
 }
 
-void measure_settle_fill(struct filter *filter) {
-    filter->safe_fill = measure_safe_fill(filter);
+void measure_settle_fill(struct filter *filter, struct measure_memo *memo) {
+    filter->safe_fill = measure_safe_fill(filter, memo);
     measure_note_add(filter);
 }
 

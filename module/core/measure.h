@@ -25,15 +25,26 @@ double measure_promise(const struct filter *filter);
  * one of 10,000 up to 1.2 times. */
 bool measure_is_overfilled(const struct filter *filter);
 
+/* The last safe fill that was found for a filter of one layer, and what it depends on: all zero at
+ * first. Small filters mostly have one shape, and finding the fill would take a quarter of the time
+ * in which one of them is loaded. It belongs to the caller, who may have none (NULL). */
+struct measure_memo {
+    double most;
+    uint64_t nbits;
+    uint32_t nhashes;
+    uint8_t layout, scheme;
+    float fill;
+};
+
 /* A fill of the newest layer up to which the filter is not overfilled, if no other layer changes. A
  * filter that was not overfilled by merges or imports stays under it, and its adds need no further
  * arithmetic. 0 if there is none. */
-float measure_safe_fill(const struct filter *filter);
+float measure_safe_fill(const struct filter *filter, struct measure_memo *memo);
 
 /* Sets filter->safe_fill to that; or to MEASURE_OVERFILLED if the filter is overfilled now, since
  * an add never lowers a rate. measure_note_add is enough after adds to the newest layer. */
 #define MEASURE_OVERFILLED (-1.0F)
-void measure_settle_fill(struct filter *filter);
+void measure_settle_fill(struct filter *filter, struct measure_memo *memo);
 void measure_note_add(struct filter *filter);
 
 /* Whether filter->safe_fill alone tells if the filter is overfilled. */

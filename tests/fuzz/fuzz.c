@@ -207,7 +207,7 @@ static void save_short(const struct filter *filter, const struct image *image) {
     size_t len = short_record_encode(filter, record);
     if (len == 0) return;
     void *value = NULL;
-    CLAIM(short_record_decode(record, len, FILTER_NO_LIMIT, &value) == STATUS_OK);
+    CLAIM(short_record_decode(record, len, FILTER_NO_LIMIT, NULL, &value) == STATUS_OK);
     struct packed_view view;
     fuzz_claim_same(packed_view(value, &view), image);
     packed_free(value);

@@ -105,7 +105,7 @@ static void run_short(const uint8_t *data, size_t size, uint8_t steering, uint8_
     }
     fuzz_begin(steering >> 4);
     void *value = NULL;
-    enum status st = short_record_decode(copy, size, FILTER_NO_LIMIT, &value);
+    enum status st = short_record_decode(copy, size, FILTER_NO_LIMIT, NULL, &value);
     CLAIM((st == STATUS_OK) == (value != NULL));
     if (value) {
         claim_same_record(value, copy, size);

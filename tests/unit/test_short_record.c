@@ -36,7 +36,7 @@ static struct record encode(const struct filter *filter) {
 static enum status decode_within(const struct record *record, uint64_t max_bytes, void **out) {
     uint8_t *exact = malloc(record->len + 1);
     memcpy(exact + 1, record->bytes, record->len); // at an odd address, too
-    enum status status = short_record_decode(exact + 1, record->len, max_bytes, out);
+    enum status status = short_record_decode(exact + 1, record->len, max_bytes, NULL, out);
     free(exact);
     return status;
 }

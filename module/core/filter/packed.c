@@ -50,13 +50,13 @@ static struct packed *new_head(const struct filter *filter) {
                               .capacity = (uint16_t)layer->capacity,
                               .items = (uint16_t)layer->items,
                               .ones = (uint16_t)layer->ones,
-                              .safe_fill = safe_fill ? safe_fill : measure_safe_fill(filter),
+                              .safe_fill = safe_fill ? safe_fill : measure_safe_fill(filter, NULL),
                               .error_rate = filter->error_rate};
     return packed;
 }
 
 void *packed_copy(struct filter *filter) {
-    if (filter->safe_fill == 0) measure_settle_fill(filter);
+    if (filter->safe_fill == 0) measure_settle_fill(filter, NULL);
     struct packed *packed = new_head(filter);
     if (!packed) return NULL;
     memcpy(packed->bits, filter->layers[0].bits, (size_t)layer_array_bytes(&filter->layers[0]));
