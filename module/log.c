@@ -78,7 +78,7 @@ static void write_line(RedisModuleCtx *ctx, struct limiter *limiter, const Redis
 }
 
 const char *log_remedy(const struct filter *filter) {
-    if (filter->layout == LAYOUT_COUNTING) return "Delete items, or make a larger one";
+    if (layout_row(filter->layout)->removes) return "Delete items, or make a larger one";
     if (!scheme_row(filter->scheme)->grows) return "Make a larger one";
     return "Make a larger one, or one with an expansion";
 }
