@@ -1,7 +1,6 @@
 """bloomport copy: from server to server, in bounded memory, also while clients add."""
 
 import re
-import signal
 import socket
 import subprocess
 import threading
@@ -11,7 +10,7 @@ import pytest
 from secured import PASSWORD, URL_PASSWORD, Cluster, Secured
 from test_growing import facts_of
 from test_manners import said
-from test_push import dump, heed_signals
+from test_push import dump, end_by_signal, heed_signals
 from test_tool import OTHERS, TOOL, WORDS, emptied, lines, r, run, server  # noqa: F401  (fixtures)
 
 from filters import until
@@ -178,14 +177,7 @@ def test_a_copy_that_is_interrupted_leaves_nothing(r, other, server, other_serve
     between = Between(server.socket, lambda: (reached.set(), go.wait()))
     process = subprocess.Popen([TOOL, "copy", "--from", "redis://127.0.0.1:%d" % between.port, "--to",
                                 "unix://" + other_server.socket, "--key", "k"], preexec_fn=heed_signals, stderr=subprocess.DEVNULL)
-    try:
-        assert reached.wait(60)
-        process.send_signal(signal.SIGTERM)
-        go.set()
-        assert process.wait(60) == -signal.SIGTERM
-    finally:
-        process.kill()
-        process.wait()
+    end_by_signal(process, reached, go)
     until(lambda: other.keys() == [], "the key beside is gone")
 
 

@@ -2,14 +2,13 @@
 delete and rename meanwhile, or the command says that it could not be had."""
 
 import contextlib
-import signal
 import subprocess
 import threading
 
 import pytest
 
 from test_copy import Between, other, other_server, urls  # noqa: F401  (fixtures)
-from test_push import dump, heed_signals
+from test_push import dump, end_by_signal, heed_signals
 from test_tool import TOOL, WORDS, r, run, server  # noqa: F401  (fixtures)
 
 from churn import adding, assert_is_one_moment, batch, pieces, replacing
@@ -198,12 +197,5 @@ def test_a_signal_deletes_the_copy_at_the_source(tmp_path, r, other, server, oth
     source, port = "redis://127.0.0.1:%d" % between.port, between.port
     words = ["--from", source, "--to", "unix://" + other_server.socket] if command == "copy" else ["-p", port, "-o", tmp_path / "f"]
     process = subprocess.Popen([TOOL, command, *map(str, words), "--key", "k"], preexec_fn=heed_signals, stderr=subprocess.DEVNULL)
-    try:
-        assert reached.wait(60)
-        process.send_signal(signal.SIGTERM)
-        go.set()
-        assert process.wait(60) == -signal.SIGTERM
-    finally:
-        process.kill()
-        process.wait()
+    end_by_signal(process, reached, go)
     until(lambda: r.keys() == [b"k"] and other.keys() == [], "both temporary keys are gone")

@@ -28,6 +28,18 @@ def heed_signals():
         signal.signal(number, signal.SIG_DFL)
 
 
+def end_by_signal(process, reached, go):
+    """SIGTERM, sent when the program has got somewhere; it may go on from there, and must end by the signal."""
+    try:
+        assert reached.wait(60)
+        process.send_signal(signal.SIGTERM)
+        go.set()
+        assert process.wait(60) == -signal.SIGTERM
+    finally:
+        process.kill()
+        process.wait()
+
+
 @pytest.fixture
 def large(tmp_path):
     """A filter of 3.6 MB, one piece."""
